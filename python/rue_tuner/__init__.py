@@ -18,7 +18,7 @@ if typing.TYPE_CHECKING:
     from .tuning import tune
 
 
-def __getattr__(name):
+def __getattr__(name: str) -> typing.Any:
     """`tune` needs PyTorch, which is imported when it is used; `Loader` opens a shared object."""
     if name == "tune":
         from .tuning import tune

@@ -14,8 +14,9 @@ def prepare(accelerator: Any, loader: Loader) -> "PreparedLoader":
         model, optimizer = accelerator.prepare(model, optimizer)
         train = rue_tuner.accelerate.prepare(accelerator, loader)
 
-    Batches move to the device of the accelerator, if they are not there; accumulated gradients are applied at the end of an
-    epoch; gather_for_metrics leaves out images that only make ranks even; save_state and load_state include the position.
+    Batches move to the device of the accelerator, if they are not there; accumulated gradients are applied at the end
+    of an epoch; gather_for_metrics leaves out images that only make ranks even; save_state and load_state include the
+    position.
     """
     accelerator.register_for_checkpointing(loader)
     return PreparedLoader(loader, accelerator.device if accelerator.device_placement else None)
@@ -28,7 +29,8 @@ class PreparedLoader(DataLoaderStateMixin):
         """`device`: where batches move to; None: they stay."""
         self.loader, self.device, self.gradient_state = loader, device, GradientState()
         self.batch_size, self.sampler, self.batch_sampler = loader.batch_size, loader.sampler, None
-        self.set_epoch, self.state_dict, self.load_state_dict = loader.set_epoch, loader.state_dict, loader.load_state_dict
+        self.set_epoch = loader.set_epoch
+        self.state_dict, self.load_state_dict = loader.state_dict, loader.load_state_dict
         self.strided = loader.options["share"] == "strided"
         self.repeated = max(loader.images * loader.world_size - loader._data.items, 0)  # on all ranks
         # accelerate cuts the gathered batch at its end. There the repeated images are only if each rank has one row.
@@ -57,7 +59,7 @@ class PreparedLoader(DataLoaderStateMixin):
             self.end()
 
 
-def cut(batch, rows):
+def cut(batch: Any, rows: slice) -> Any:
     if isinstance(batch, dict):
         return {name: part[rows] for name, part in batch.items()}
     return tuple(part[rows] for part in batch) if isinstance(batch, tuple) else batch[rows]

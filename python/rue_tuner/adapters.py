@@ -1,20 +1,30 @@
 """What the adapters share: they tune the loader that an object makes, and set the object's attributes to the result."""
+from typing import Any, Callable, Dict, Mapping, Optional
+
 import torch
 
-from .errors import TuneError
 from .dataloaders import TORCH_KNOBS, find_dataloader
+from .errors import TuneError
+from .result import Result
 from .tuning import tune
 
 
-def tune_attributes(target, names, make, models, space, options):
+def tune_attributes(
+    target: Any,
+    names: Dict[str, str],
+    make: Callable[[], Any],
+    models: Any,
+    space: Optional[Mapping[str, Any]],
+    options: Dict[str, Any],
+) -> Result:
     """Tunes the loader that `make()` returns, and sets attributes or hyperparameters of `target` to the result.
 
     `names` is {knob: attribute}. Only knobs whose attribute the target has are varied. Returns the Result.
     """
     space, names = dict(space or {}), {knob: name for knob, name in names.items() if has(target, name)}
     if "num_workers" not in names:
-        raise TypeError(f"{type(target).__name__} has no attribute num_workers: use it where the loader is made, or give "
-                        "rue.tune the loader itself")
+        raise TypeError(f"{type(target).__name__} has no attribute num_workers: use it where the loader is made, or "
+                        "give rue.tune the loader itself")
     for knob in space:
         if knob not in names:
             raise TypeError(f"space: {type(target).__name__} has no attribute for {knob}")
@@ -22,8 +32,9 @@ def tune_attributes(target, names, make, models, space, options):
     inner = find_dataloader(loader)
     if inner is not None:
         check_attribute(target, names["num_workers"], inner.num_workers, make)
-        for knob, searched in (("pin_memory", torch.cuda.is_available()), ("persistent_workers", options.get("epochs", 1) > 1)):
-            if searched and knob not in names:
+        searched = dict(pin_memory=torch.cuda.is_available(), persistent_workers=options.get("epochs", 1) > 1)
+        for knob, varied in searched.items():
+            if varied and knob not in names:
                 space[knob] = [getattr(inner, knob)]
     result = tune(loader, models, space=space, **options)
     found = dict(result.dataloader_kwargs)
@@ -44,8 +55,8 @@ def check_attribute(target, name, workers, make):
             return
     finally:
         put(target, name, before)
-    raise TuneError(f"{type(target).__name__} makes a loader with num_workers={workers}, whatever its attribute {name} is: let "
-                    "it make a new loader from the attribute at each call, or give rue.tune the loader itself")
+    raise TuneError(f"{type(target).__name__} makes a loader with num_workers={workers}, whatever its attribute {name} "
+                    "is: let it make a new loader from the attribute at each call, or give rue.tune the loader itself")
 
 
 def hyperparameters(target):
@@ -61,7 +72,7 @@ def get(target, name):
     return getattr(target, name) if hasattr(target, name) else hyperparameters(target)[name]
 
 
-def put(target, name, value):
+def put(target: Any, name: str, value: Any) -> None:
     """Sets it also where dataclasses are frozen, and among the hyperparameters of Lightning."""
     if hasattr(target, name):
         object.__setattr__(target, name, value)

@@ -45,12 +45,13 @@ class Against(UserLoader):
         super().examine()
         images = [self.images, self.own_loader.loader.images]
         if self.checked and abs(images[0] - images[1]) >= self.theirs.batch_size:
-            raise Refused(f"an epoch has {images[0]} images in the DataLoader, and {images[1]} in rue.Loader: compare loaders of the same data")
+            raise Refused(f"an epoch has {images[0]} images in the DataLoader, and {images[1]} in rue.Loader: compare "
+                          "loaders of the same data")
         batch, found = self.own_loader.look(self.own_loader.default_config(), 1)[0]
         each = [self.bytes_per_image, batch_bytes(batch) / found]
         if abs(each[0] - each[1]) > 64:  # more than another type of labels
-            self.note(f"the loaders do not deliver the same: an image has {each[0]:,.0f} bytes in the DataLoader's batches, and {each[1]:,.0f} "
-                      "in those of rue.Loader")
+            self.note(f"the loaders do not deliver the same: an image has {each[0]:,.0f} bytes in the DataLoader's "
+                      f"batches, and {each[1]:,.0f} in those of rue.Loader")
 
     def recommended_loader(self, config, overrides):
         return (self.own_loader if config["loader"] == OURS else self.theirs).recommended_loader(config, overrides)
@@ -64,10 +65,11 @@ class Against(UserLoader):
         return own and f"{own},loader={THEIRS}"
 
     def gain(self, folder, part):
-        """What changing to the Loader gains, of the recommendation `part` of the study in `folder`; None: one of the two could not
-        be measured. Ratios are the time with the DataLoader / that with the Loader."""
-        ranked = sorted((row for row in part["configs"] if row.get("mean_regret_ratio") is not None), key=lambda row: row["mean_regret_ratio"])
-        best = {row["config"]["loader"]: row["config"] for row in ranked[::-1]}
+        """What changing to the Loader gains, of the recommendation `part` of the study in `folder`; None: one of the
+        two could not be measured. Ratios are the time with the DataLoader / that with the Loader."""
+        measured = [row for row in part["configs"] if row.get("mean_regret_ratio") is not None]
+        worst_first = sorted(measured, key=lambda row: row["mean_regret_ratio"])[::-1]
+        best = {row["config"]["loader"]: row["config"] for row in worst_first}
         best[part["config"]["loader"]] = part["config"]
         if len(best) < 2:
             return None
@@ -75,8 +77,9 @@ class Against(UserLoader):
         ratio, low, high, confidence = compare(folder, best[THEIRS if wins else OURS])
         if not wins:
             ratio, low, high = 1 / ratio, high and 1 / high, low and 1 / low
-        return dict(speedup_ratio=ratio, low_ratio=low, high_ratio=high, confidence=confidence, proven=bool(low and low > 1),
-                    loader_config=self.of(OURS, best), dataloader_config=self.of(THEIRS, best), as_it_is=self.gain_over_own(part) if wins else None)
+        return dict(speedup_ratio=ratio, low_ratio=low, high_ratio=high, confidence=confidence,
+                    proven=bool(low and low > 1), loader_config=self.of(OURS, best),
+                    dataloader_config=self.of(THEIRS, best), as_it_is=self.gain_over_own(part) if wins else None)
 
     def of(self, which, best):
         subject = self.own_loader if which == OURS else self.theirs
@@ -90,8 +93,10 @@ class Against(UserLoader):
 
 def compare(folder, config):
     """(ratio, low, high, confidence) of the time with `config` over that with the recommended configuration."""
-    words = [f"{name}={str(value).lower() if isinstance(value, bool) else value}" for name, value in config.items()]
-    done = subprocess.run([find_program(), "why", str(folder), "--json", *(word for text in words for word in ("--knob", text))],
+    words = []
+    for name, value in config.items():
+        words += ["--knob", f"{name}={str(value).lower() if isinstance(value, bool) else value}"]
+    done = subprocess.run([find_program(), "why", str(folder), "--json", *words],
                           stdin=subprocess.DEVNULL, capture_output=True, text=True)
     if done.returncode:
         raise TuneError(f"the two loaders cannot be compared: {done.stderr.strip()}")
@@ -99,14 +104,20 @@ def compare(folder, config):
     return [found.get(name) for name in ("time_ratio", "time_ratio_low", "time_ratio_high", "confidence")]
 
 
+def interval(ratio):
+    """The confidence interval of a ratio, for the user; empty if it has none."""
+    if not ratio.get("low_ratio"):
+        return ""
+    return f" ({100 * ratio['confidence']:.0f} % CI {ratio['low_ratio']:.2f} to {ratio['high_ratio']:.2f})"
+
+
 def sentence(gain):
     """What changing gains, for the user."""
     if gain is None:
         return "What a change to rue.Loader gains is unknown: one of the two loaders could not be measured."
-    interval = lambda of: f" (95 % CI {of['low_ratio']:.2f} to {of['high_ratio']:.2f})".replace("95", f"{100 * of['confidence']:.0f}") if of.get("low_ratio") else ""
     workers = [gain[name]["num_workers"] for name in ("loader_config", "dataloader_config")]
-    text = (f"rue.Loader is {gain['speedup_ratio']:.2f} times as fast as the DataLoader{interval(gain)}, with num_workers {workers[0]} and "
-            f"{workers[1]}, the best of each")
+    text = (f"rue.Loader is {gain['speedup_ratio']:.2f} times as fast as the DataLoader{interval(gain)}, with "
+            f"num_workers {workers[0]} and {workers[1]}, the best of each")
     own = gain["as_it_is"]
     if own:
         text += f"; {own['speedup_ratio']:.2f} times as fast as the DataLoader as it is{interval(own)}"

@@ -1,4 +1,5 @@
-"""The transform for training of the PyTorch runner: torchvision's random transforms with the distributions of a recipe."""
+"""The transform for training of the PyTorch runner: torchvision's random transforms with the distributions of a
+recipe."""
 import functools
 
 import numpy as np
@@ -61,29 +62,47 @@ def timm_randaugment(magnitude, deviation):
         from timm.data.auto_augment import rand_augment_transform
     except ImportError:
         raise Refused("timm_randaugment needs timm here: install it") from None
-    return rand_augment_transform(f"rand-m{magnitude:g}-mstd{deviation:g}-inc1", dict(img_mean=(124, 116, 104), interpolation=Image.BICUBIC))
+    options = dict(img_mean=(124, 116, 104), interpolation=Image.BICUBIC)
+    return rand_augment_transform(f"rand-m{magnitude:g}-mstd{deviation:g}-inc1", options)
 
 
 def makers():
-    """What makes a transform of the numbers of a part, in the order of rue. The first number is the probability, but for policies."""
-    between = {"saturation": F.adjust_saturation, "hue": F.adjust_hue, "blur": blur, "solarize": F.solarize, "sharpness": F.adjust_sharpness,
-               "noise": add_noise}
+    """What makes a transform of the numbers of a part, in the order of rue. The first number is the probability, but
+    for policies."""
+    between = {
+        "saturation": F.adjust_saturation,
+        "hue": F.adjust_hue,
+        "blur": blur,
+        "solarize": F.solarize,
+        "sharpness": F.adjust_sharpness,
+        "noise": add_noise,
+    }
     whole = {"equalize": F.equalize, "autocontrast": F.autocontrast, "invert": F.invert}
-    named = dict(
-        vertical_flip=lambda: F.vflip, trivialaugment=T.TrivialAugmentWide,
-        three_augment=lambda: T.RandomChoice([T.Grayscale(3), T.RandomSolarize(128, 1), Between(blur, 0.1, 2)]),
-        rotation=lambda *degrees: T.RandomAffine(degrees), scale=lambda *factors: T.RandomAffine(0, scale=factors),
-        brightness=lambda *factors: T.ColorJitter(brightness=factors), contrast=lambda *factors: T.ColorJitter(contrast=factors),
-        posterize=lambda least, most: Between(posterize, least, most + 0.999), jitter=T.ColorJitter, grayscale=lambda: T.Grayscale(3), gaussian_blur=lambda kernel, *sigma: T.GaussianBlur(int(kernel), sigma))
+    named = {
+        "vertical_flip": lambda: F.vflip,
+        "trivialaugment": T.TrivialAugmentWide,
+        "three_augment": lambda: T.RandomChoice([T.Grayscale(3), T.RandomSolarize(128, 1), Between(blur, 0.1, 2)]),
+        "rotation": lambda *degrees: T.RandomAffine(degrees),
+        "scale": lambda *factors: T.RandomAffine(0, scale=factors),
+        "brightness": lambda *factors: T.ColorJitter(brightness=factors),
+        "contrast": lambda *factors: T.ColorJitter(contrast=factors),
+        "posterize": lambda least, most: Between(posterize, least, most + 0.999),
+        "jitter": T.ColorJitter,
+        "grayscale": lambda: T.Grayscale(3),
+        "gaussian_blur": lambda kernel, *sigma: T.GaussianBlur(int(kernel), sigma),
+    }
     named.update({name: functools.partial(Between, function) for name, function in between.items()})
     named.update({name: lambda function=function: function for name, function in whole.items()})
     return named
 
 
-POLICIES = {"randaugment": lambda count, magnitude: T.RandAugment(int(count), int(magnitude)), "timm_randaugment": timm_randaugment}
-ORDER = ("vertical_flip", "randaugment", "trivialaugment", "timm_randaugment", "three_augment", "rotation", "scale", "brightness", "contrast",
-         "saturation", "hue", "jitter", "grayscale", "blur", "gaussian_blur", "solarize", "posterize", "equalize", "autocontrast", "invert",
-         "sharpness", "noise")
+POLICIES = {
+    "randaugment": lambda count, magnitude: T.RandAugment(int(count), int(magnitude)),
+    "timm_randaugment": timm_randaugment,
+}
+ORDER = ("vertical_flip", "randaugment", "trivialaugment", "timm_randaugment", "three_augment", "rotation", "scale",
+         "brightness", "contrast", "saturation", "hue", "jitter", "grayscale", "blur", "gaussian_blur", "solarize",
+         "posterize", "equalize", "autocontrast", "invert", "sharpness", "noise")
 
 
 def random_transforms(text, side):
@@ -91,7 +110,8 @@ def random_transforms(text, side):
     if T is None:
         raise Refused("--transform train needs torchvision here: install it")
     if ";" in text or text.startswith(("views ", "image_size ")):
-        raise Refused("this runner makes one view of an image, of --image-size: use one without a size in --augment, or rue's own loader")
+        raise Refused("this runner makes one view of an image, of --image-size: use one without a size in --augment, "
+                      "or rue's own loader")
     parts, named = recipe_parts(text), makers()
     crop, border = [T.RandomResizedCrop(side, parts.pop("area"), parts.pop("ratio"))], parts.pop("random_crop", None)
     if border is not None:

@@ -1,6 +1,8 @@
-"""What a batch holds: its images, its bytes, its tensors. Batches are tensors, arrays, lists, tuples, dicts of these, or objects.
+"""What a batch holds: its images, its bytes, its tensors. Batches are tensors, arrays, lists, tuples, dicts of these,
+or objects.
 
-Where a DataLoader collates, watch.Watched counts what it collates; the structure of a batch tells its images only elsewhere.
+Where a DataLoader collates, watch.Watched counts what it collates; the structure of a batch tells its images only
+elsewhere.
 """
 import collections.abc
 import sys
@@ -32,9 +34,9 @@ def parts(batch):
             return list(batch)
         if is_array(batch) or isinstance(batch, (str, bytes, type)):
             return None
-        slots = [name for kind in type(batch).__mro__ for name in [*as_names(vars(kind).get("__slots__", ()))] if hasattr(batch, name)]
-        attributes = list(getattr(batch, "__dict__", {}).values()) + [getattr(batch, name) for name in slots if not name.startswith("__")]
-        return attributes or None
+        slots = [name for kind in type(batch).__mro__ for name in as_names(vars(kind).get("__slots__", ()))]
+        values = [getattr(batch, name) for name in slots if hasattr(batch, name) and not name.startswith("__")]
+        return [*getattr(batch, "__dict__", {}).values(), *values] or None
     except Exception:  # an object that only looks like a container
         return None
 
@@ -55,8 +57,9 @@ def sizes(batch, depth=DEPTH):
         return inner
     lists = [member for member in members if isinstance(member, (list, tuple))]
     first = next(iter(lists), None)
-    of_columns = len(lists) == len(members) and len(set(map(len, lists))) == 1 and (
-        isinstance(batch, tuple) or all(len(set(map(type, column))) == 1 for column in lists))  # pinned tuples are lists
+    of_columns = len(lists) == len(members) and len(set(map(len, lists))) == 1
+    if of_columns and not isinstance(batch, tuple):  # pinned tuples are lists
+        of_columns = all(len(set(map(type, column))) == 1 for column in lists)
     if of_columns:
         return [len(first), len(members), *inner]
     arrays = [member for member in members if is_array(member) and shape(member)]
@@ -79,7 +82,8 @@ def fail(batch):
 
 
 class Count:
-    """Counts the images of batches by their structure, where `expected` are likely: in the place where the first batch has this number."""
+    """Counts the images of batches by their structure, where `expected` are likely: in the place where the first batch
+    has this number."""
 
     def __init__(self, expected):
         self.expected, self.place = expected, None
@@ -110,11 +114,15 @@ def agrees(batch):
 
 
 def array_bytes(array):
-    """Bytes of an array as far as it tells them: sparse tensors those of their values, tensor dictionaries those of their members."""
-    for read in (lambda: array.untyped_storage().nbytes() if hasattr(array, "is_nested") and array.is_nested else None,
-                 lambda: array.values().nbytes if getattr(array, "is_sparse", False) is True else None,
-                 lambda: array.nbytes, lambda: array.element_size() * array.nelement(),
-                 lambda: sum(map(batch_bytes, array.values()))):
+    """Bytes of an array as far as it tells them: sparse tensors those of their values, tensor dictionaries those of
+    their members."""
+    for read in (
+        lambda: array.untyped_storage().nbytes() if hasattr(array, "is_nested") and array.is_nested else None,
+        lambda: array.values().nbytes if getattr(array, "is_sparse", False) is True else None,
+        lambda: array.nbytes,
+        lambda: array.element_size() * array.nelement(),
+        lambda: sum(map(batch_bytes, array.values())),
+    ):
         try:
             found = read()
             if found is not None:
@@ -132,7 +140,8 @@ def batch_bytes(batch):
 def tensor_bytes(batch):
     """Bytes of the PyTorch tensors in a batch: only these go from workers through shared memory."""
     torch = sys.modules["torch"]
-    return sum(array_bytes(array) for array in arrays(batch) if isinstance(array, torch.Tensor) or not hasattr(array, "__array_interface__"))
+    return sum(array_bytes(array) for array in arrays(batch)
+               if isinstance(array, torch.Tensor) or not hasattr(array, "__array_interface__"))
 
 
 def to_cuda(batch):
@@ -149,6 +158,8 @@ def same_content(one, other, depth=DEPTH):
         members, others = parts(one), parts(other)
         if members is None or others is None:
             return type(one) is type(other) and bool(one == other)
-        return len(members) == len(others) and (not depth or all(same_content(a, b, depth - 1) for a, b in zip(members, others)))
+        if len(members) != len(others):
+            return False
+        return not depth or all(same_content(a, b, depth - 1) for a, b in zip(members, others))
     except Exception:  # ragged or sparse
         return False

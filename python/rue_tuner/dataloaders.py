@@ -3,6 +3,7 @@ import inspect
 import itertools
 import re
 import reprlib
+from typing import Any, Dict, List
 
 import torch
 from torch.utils import data as torch_data
@@ -19,14 +20,19 @@ SAMPLER_LIMIT_S = 1  # for the indices of an epoch
 TORCH_KNOBS = inspect.signature(torch_data.DataLoader.__init__).parameters
 
 
-def find_dataloaders(thing, depth=3):
+def find_dataloaders(thing: Any, depth: int = 3) -> List[Any]:
     """The DataLoaders in a loader such as webdataset's WebLoader or accelerate's: those that really iterate."""
     kind = type(thing)  # accelerate's loader says that it is of another class
     if issubclass(kind, torch_data.DataLoader):
         return [thing]
-    if not depth or issubclass(kind, (type, torch_data.Sampler, torch.Tensor)) or depth < 3 and issubclass(kind, torch.nn.Module):
+    if not depth or issubclass(kind, (type, torch_data.Sampler, torch.Tensor)):
         return []
-    inside = thing if isinstance(thing, (list, tuple)) else thing.values() if isinstance(thing, dict) else members(thing)
+    if depth < 3 and issubclass(kind, torch.nn.Module):
+        return []
+    if isinstance(thing, (list, tuple)):
+        inside = thing
+    else:
+        inside = thing.values() if isinstance(thing, dict) else members(thing)
     found = [loader for member in itertools.islice(inside, 100) for loader in find_dataloaders(member, depth - 1)]
     return list({id(loader): loader for loader in found}.values())
 
@@ -40,7 +46,7 @@ def find_dataloader(loader):
 
 
 def batch_samplers(loader):
-    """What makes the batches of a DataLoader, from the outside: one that repeats or splits batches holds another one."""
+    """What makes the batches of a DataLoader, from the outside: one that repeats or splits batches holds another."""
     sampler, found = loader.batch_sampler, []
     while sampler is not None and len(found) < 4 and isinstance(getattr(sampler, "__dict__", None), dict):
         found.append(sampler)
@@ -57,7 +63,8 @@ def find_batch_sampler(loader):
 
 def live_iterators(loader):
     """The names of its members that are iterators with workers, beside the one that persistent workers have."""
-    return [name for name, value in vars(loader).items() if isinstance(value, _BaseDataLoaderIter) and name != "_iterator"]
+    return [name for name, value in vars(loader).items()
+            if isinstance(value, _BaseDataLoaderIter) and name != "_iterator"]
 
 
 def is_map_style(loader):
@@ -66,7 +73,7 @@ def is_map_style(loader):
 
 def drops_last(loader):
     """Whether the last batch of the images that epoch_images counts is left out."""
-    return bool(loader.drop_last if not is_map_style(loader) else getattr(plain_sampler(loader), "drop_last", False))
+    return bool(getattr(plain_sampler(loader) if is_map_style(loader) else loader, "drop_last", False))
 
 
 def plain_sampler(loader):
@@ -82,8 +89,8 @@ def length(thing):
 
 
 def count_items(sampler, size):
-    """The sum of `size` over what a sampler yields; None if it does not end in time. It is that of a copy, since samplers
-    that people write may have another length than they say."""
+    """The sum of `size` over what a sampler yields; None if it does not end in time. It is that of a copy, since
+    samplers that people write may have another length than they say."""
     deadline, items = now() + SAMPLER_LIMIT_S * 10 ** 9, 0
     for item in Copier().copy(sampler):
         items += size(item)
@@ -101,7 +108,10 @@ def epoch_images(loader):
     plain = plain_sampler(loader)
     if plain is not None and type(plain.sampler).__module__.startswith("torch.utils.data"):
         return length(plain.sampler)
-    items = count_items(plain.sampler, lambda _: 1) if plain is not None else count_items(loader.batch_sampler, lambda batch: len(list(batch)))
+    if plain is not None:
+        items = count_items(plain.sampler, lambda _: 1)
+    else:
+        items = count_items(loader.batch_sampler, lambda batch: len(list(batch)))
     batches, inner = length(loader), find_batch_sampler(loader)
     if items is None and batches and inner is not None:  # it repeats itself
         return batches * inner.batch_size
@@ -119,14 +129,14 @@ def delivers_epochs(loader):
 
 def describe(thing):
     """A text that changes when the data change, without addresses."""
-    short = reprlib.Repr()
+    short, kind = reprlib.Repr(), type(thing)
     short.maxother = short.maxstring = 1000
-    return re.sub(r"0x[0-9a-f]+", "", f"{type(thing).__module__}.{type(thing).__qualname__} {length(thing)} {short.repr(thing)}")
+    return re.sub(r"0x[0-9a-f]+", "", f"{kind.__module__}.{kind.__qualname__} {length(thing)} {short.repr(thing)}")
 
 
 class Limited(torch_data.Sampler):
-    """The first `images` indices of a sampler, over all epochs, so that workers do not load more than a trial needs. Of an
-    epoch whose last batch is dropped only those of whole batches."""
+    """The first `images` indices of a sampler, over all epochs, so that workers do not load more than a trial needs. Of
+    an epoch whose last batch is dropped only those of whole batches."""
 
     def __init__(self, sampler, images, batch_size, drop_last):
         self.sampler, self.left, self.batch_size, self.drop_last = sampler, images, batch_size, drop_last
@@ -158,7 +168,8 @@ class SetThreads:
 def set_knobs(loader, values, images):
     """Sets knobs of a DataLoader, which must be a copy; `images` limits what its trial loads."""
     workers = values.get("num_workers", loader.num_workers)
-    off = dict(prefetch_factor=TORCH_KNOBS["prefetch_factor"].default, persistent_workers=False, multiprocessing_context=None, timeout=0)
+    off = dict(prefetch_factor=TORCH_KNOBS["prefetch_factor"].default, persistent_workers=False,
+               multiprocessing_context=None, timeout=0)
     for name in ("num_workers", "pin_memory", *knobs.NEED_WORKERS, "timeout"):
         if name == "worker_threads" or name not in TORCH_KNOBS:
             continue
@@ -169,7 +180,8 @@ def set_knobs(loader, values, images):
     if workers and values.get("worker_threads"):
         loader.worker_init_fn = SetThreads(values["worker_threads"], loader.worker_init_fn)
     set_batch_size(loader, values.get("batch_size"), images)
-    for name, value in (("_iterator", None), ("_initial_iter_for_state_dict", False), ("next_iter_state", None)):  # the last are of StatefulDataLoader
+    # The last two are of StatefulDataLoader.
+    for name, value in (("_iterator", None), ("_initial_iter_for_state_dict", False), ("next_iter_state", None)):
         if name in vars(loader):
             vars(loader)[name] = value
 
@@ -188,7 +200,7 @@ def set_batch_size(loader, size, images):
         inner.sampler = Limited(inner.sampler, images, size, inner.drop_last)
 
 
-def with_knobs(loader, values):
+def with_knobs(loader: Any, values: Dict[str, Any]) -> Any:
     """A new loader with other values of knobs: all else that it was given, or is a member of it, is the same. Raises
     TypeError for several loaders."""
     original = find_dataloader(loader)
@@ -197,15 +209,17 @@ def with_knobs(loader, values):
 
 
 def twin(loader, values, images, copier):
-    """A copy of a loader with other values of knobs, and of what `copier` copies. It loads at most `images`, if the loader
-    is a DataLoader that delivers what its samplers yield. Raises TypeError for one that cannot be copied."""
+    """A copy of a loader with other values of knobs, and of what `copier` copies. It loads at most `images`, if the
+    loader is a DataLoader that delivers what its samplers yield. Raises TypeError for one that cannot be copied."""
     original, copy = find_dataloader(loader), copier.copy(loader)
     inner, names = find_dataloader(copy), live_iterators(original)
     callers = {id(thing) for thing in (original, *batch_samplers(original))}
     for thing in (inner, *batch_samplers(inner)):
         if id(thing) in callers:  # its knobs must not be set
-            raise TypeError(f"a {type(thing).__qualname__} cannot be copied: give a factory that makes the loader at each call")
-    set_knobs(inner, values, images if getattr(type(loader), "__iter__", None) is torch_data.DataLoader.__iter__ else None)
+            raise TypeError(f"a {type(thing).__qualname__} cannot be copied: give a factory that makes the loader at "
+                            "each call")
+    delivers_all = getattr(type(loader), "__iter__", None) is torch_data.DataLoader.__iter__
+    set_knobs(inner, values, images if delivers_all else None)
     for name in names:
         vars(inner)[name] = torch_data.DataLoader.__iter__(inner)
     return copy

@@ -61,5 +61,5 @@ def combine(answers, op):
     if op != "trial":
         return answers[0]
     slowest = max(answers, key=lambda answer: answer.get("end_to_end_ns") or answer.get("compute_ns", 0))
-    sums = {key: sum(answer[key] for answer in answers) for key in ("anon_peak_bytes", "read_bytes", "cpu_ratio") if key in slowest}
-    return {**slowest, **sums}
+    summed = [key for key in ("anon_peak_bytes", "read_bytes", "cpu_ratio") if key in slowest]
+    return {**slowest, **{key: sum(answer[key] for answer in answers) for key in summed}}

@@ -1,9 +1,12 @@
 """recommendation.json: what this package uses of it, and its check."""
 import json
+import os
 import pathlib
+from typing import Any, Dict, Union
 
 FORMAT = "rue.recommendation/1"
 NESTED_MOST = 60
+Path = Union[str, "os.PathLike[str]"]
 
 
 def is_number(value):
@@ -24,8 +27,13 @@ def is_config(value):
 NO_REGRET = dict(mean_regret_ratio=None)
 REGRET = dict(mean_regret_ratio=is_number, max_regret_ratio=is_number, worst_model=(None, is_text))
 ROW = (dict(NO_REGRET, config=is_config), dict(REGRET, config=is_config, source=(None, is_text)))
-PART = dict(torch=(None, is_config), variant=(None, dict(mode=is_text, path=(None, is_text))), models=[is_text], configs=[ROW],
-            certificate=(None, dict(bound_ratio=is_number, confidence=is_number)))
+PART = dict(
+    torch=(None, is_config),
+    variant=(None, dict(mode=is_text, path=(None, is_text))),
+    models=[is_text],
+    configs=[ROW],
+    certificate=(None, dict(bound_ratio=is_number, confidence=is_number)),
+)
 RECOMMENDATION = (dict(PART, config=None), dict(PART, **REGRET, config=is_config))
 SHAPE = dict(format=lambda value: value == FORMAT, recommendations=[RECOMMENDATION])
 
@@ -51,7 +59,7 @@ def is_flat(value, most=NESTED_MOST):
     return most > 0 and all(is_flat(item, most - 1) for item in items)
 
 
-def check(document):
+def check(document: Dict[str, Any]) -> None:
     """Raises ValueError if it is not a recommendation."""
     fault = find_fault(document, SHAPE) if is_flat(document) else "the depth of its objects"
     if fault is None and not document["recommendations"]:
@@ -60,7 +68,7 @@ def check(document):
         raise ValueError(f"not a recommendation of the format {FORMAT}: {fault.lstrip('.')} is missing or wrong")
 
 
-def read(path):
+def read(path: Path) -> Dict[str, Any]:
     """The document in a file, or in the folder of a study. Raises OSError; ValueError, which names the file."""
     path = pathlib.Path(path)
     path = path / "recommendation.json" if path.is_dir() else path

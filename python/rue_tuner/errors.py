@@ -3,6 +3,7 @@ import pathlib
 import re
 
 NEEDS_FORK = 'needs multiprocessing_context="fork", because the loader cannot be pickled: '
+RAISED = re.compile(r"[\w.]+(Error|Exception|Refused|Exit|Interrupt|Iteration)\b")  # the last line of a traceback
 
 
 class LoaderError(RuntimeError):
@@ -21,31 +22,31 @@ class Refused(Exception):
     """A request that is answered without measurements: `status` is "failed", "infeasible" or "timeout";
     or "usage", if the data do not suit the options, which only `open` answers."""
 
-    def __init__(self, reason, status="failed"):
+    def __init__(self, reason: str, status: str = "failed"):
         super().__init__(reason)
         self.status = status
 
 
-def place(error):
+def place(error: BaseException) -> str:
     """The line that raised an exception without a message."""
     import traceback  # only where something failed: it takes milliseconds
     frames = traceback.extract_tb(error.__traceback__)
     return f"{frames[-1].line} (line {frames[-1].lineno} of {frames[-1].filename})" if frames else ""
 
 
-def one_line(error):
+def one_line(error: BaseException) -> str:
     """The message of an exception as one line. That of a worker's holds its traceback, and after it what was raised."""
     if isinstance(error, KeyError):
         return f"missing key {error}"
     lines = str(error).strip().splitlines() or [place(error)]
-    raised = [line for line in lines[1:] if re.match(r"[\w.]+(Error|Exception|Refused|Exit|Interrupt|Iteration)\b", line)]
+    raised = [line for line in lines[1:] if RAISED.match(line)]
     line = (raised or lines[-1:])[-1].split("Refused: ", 1)[-1]
     if len(lines) == 1 and not isinstance(error, Refused) and type(error).__name__ not in line:
         line = f"{type(error).__name__}: {line}"
     return line[:500].encode("utf-8", "replace").decode()  # file names may not be UTF-8
 
 
-def explain(error):
+def explain(error: BaseException) -> str:
     """The message as one line, with what helps if a worker could not be started."""
     import traceback
     files = [(pathlib.Path(frame.filename).name, frame.name) for frame in traceback.extract_tb(error.__traceback__)]

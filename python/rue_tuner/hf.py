@@ -1,7 +1,7 @@
 """Hugging Face transformers: tunes the training loader of a Trainer; a Trainer that trains with Loader."""
 import json
 import pathlib
-from typing import Any, Mapping, Optional
+from typing import TYPE_CHECKING, Any, Mapping, Optional
 
 from .adapters import put, tune_attributes
 from .loader import Loader
@@ -11,6 +11,10 @@ ARGUMENTS = {"batch_size": "per_device_train_batch_size", "num_workers": "datalo
              "prefetch_factor": "dataloader_prefetch_factor", "pin_memory": "dataloader_pin_memory",
              "persistent_workers": "dataloader_persistent_workers"}
 POSITION = "rue_loader.json"  # in the folder of a checkpoint
+if TYPE_CHECKING:
+    from transformers import Trainer
+else:
+    Trainer = object  # what TrainerMixin is mixed into; transformers is imported when it is used
 
 
 def tune(trainer: Any, models: Any = None, *, space: Optional[Mapping[str, Any]] = None, **options: Any) -> Result:
@@ -19,7 +23,7 @@ def tune(trainer: Any, models: Any = None, *, space: Optional[Mapping[str, Any]]
     The batch size stays, unless `space` has others. Other arguments as for `rue_tuner.tune`. Returns the Result.
     Raises what `rue_tuner.tune` raises; the arguments are then as before.
     """
-    def make():
+    def make() -> Any:
         prepared = trainer.accelerator._dataloaders  # accelerate keeps each loader
         known = len(prepared)
         try:
@@ -33,12 +37,13 @@ def tune(trainer: Any, models: Any = None, *, space: Optional[Mapping[str, Any]]
     return result
 
 
-class TrainerMixin:
+class TrainerMixin(Trainer):
     """A Trainer whose train_dataset and eval_dataset are each a Loader, with `returns` for the arguments of the model.
 
         class LoaderTrainer(TrainerMixin, Trainer):
             pass
-        trainer = LoaderTrainer(model, args, train_dataset=rue.Loader(path, returns=dict(pixel_values="images", labels="labels")))
+        loader = rue.Loader(path, returns=dict(pixel_values="images", labels="labels"))
+        trainer = LoaderTrainer(model, args, train_dataset=loader)
 
     Each checkpoint keeps the position of the loader, and resume_from_checkpoint continues with the batch after it. The
     batch sizes of the training arguments become those of the loaders. Other data sets work as without this class.
@@ -54,7 +59,9 @@ class TrainerMixin:
         if isinstance(loader, Loader):
             put(self.args, "ignore_data_skip", True)  # no batch is loaded to be skipped
             put(self.args, "per_device_train_batch_size", loader.batch_size)
-            folder = get_last_checkpoint(self.args.output_dir) if resume_from_checkpoint is True else resume_from_checkpoint
+            folder = resume_from_checkpoint
+            if folder is True:
+                folder = get_last_checkpoint(self.args.output_dir)
             if folder:
                 loader.load_state_dict(json.loads((pathlib.Path(folder) / POSITION).read_text()))
         return super().train(resume_from_checkpoint, *args, **more)
@@ -68,15 +75,17 @@ class TrainerMixin:
         return self._evaluate_with(data) if isinstance(data, Loader) else super().get_eval_dataloader(eval_dataset)
 
     def get_test_dataloader(self, test_dataset: Any) -> Any:
-        return self._evaluate_with(test_dataset) if isinstance(test_dataset, Loader) else super().get_test_dataloader(test_dataset)
+        if isinstance(test_dataset, Loader):
+            return self._evaluate_with(test_dataset)
+        return super().get_test_dataloader(test_dataset)
 
-    def _evaluate_with(self, loader):
+    def _evaluate_with(self, loader: Loader) -> Any:
         from .accelerate import PreparedLoader
         put(self.args, "per_device_eval_batch_size", loader.batch_size)
         return PreparedLoader(loader)
 
 
-def make_callback():
+def make_callback() -> Any:
     from transformers import TrainerCallback
 
     class KeepPosition(TrainerCallback):

@@ -37,8 +37,8 @@ class Knob:
 
     def declaration(self, argument):
         """The object of `knobs` in hello. `argument` is the argument of the loader that it stands for, or None."""
-        out = dict(name=self.name, kind=self.kind, values=self.declared, default=self.declared[0], needs_workers=self.name in NEED_WORKERS,
-                   pytorch=argument, help=HELP.get(self.name))
+        out = dict(name=self.name, kind=self.kind, values=self.declared, default=self.declared[0],
+                   needs_workers=self.name in NEED_WORKERS, pytorch=argument, help=HELP.get(self.name))
         return {key: value for key, value in out.items() if value is not None}
 
 
@@ -77,7 +77,8 @@ def is_at_least(value, least):
 
 def plain(value):
     """A scalar of NumPy or PyTorch as Python's own."""
-    return value.item() if hasattr(value, "dtype") and hasattr(value, "item") and not getattr(value, "shape", ()) else value
+    is_scalar = hasattr(value, "dtype") and hasattr(value, "item") and not getattr(value, "shape", ())
+    return value.item() if is_scalar else value
 
 
 def as_list(name, values):

@@ -44,8 +44,8 @@ def quota_cpus():
 
 
 def cgroup_memory():
-    """The smallest memory limit of the control groups, and the smallest memory available under any, with page cache that
-    the kernel frees when memory is short; infinite without a limit."""
+    """The smallest memory limit of the control groups, and the smallest memory available under any, with page cache
+    that the kernel frees when memory is short; infinite without a limit."""
     least = available = math.inf
     for limit, used, stat in cgroup_files("memory", ["memory.max", "memory.current", "memory.stat"],
                                           ["memory.limit_in_bytes", "memory.usage_in_bytes", "memory.stat"]):
@@ -57,7 +57,7 @@ def cgroup_memory():
     return least, available
 
 
-def usable_cpus():
+def usable_cpus() -> int:
     """CPUs that this process may use, by affinity and quota."""
     return math.ceil(min(len(os.sched_getaffinity(0)), quota_cpus()))
 
@@ -71,7 +71,7 @@ def machine_facts():
                 kernel=f"{platform.system()} {platform.release()}", python=platform.python_version())
 
 
-def available_bytes():
+def available_bytes() -> int:
     return min(number_after("/proc/meminfo", "MemAvailable") * 1024, cgroup_memory()[1])
 
 
@@ -82,8 +82,8 @@ def children():
 
 
 def memory_bytes(kind):
-    """Memory of `kind`, Anon or File, of this process and its workers. Pages shared by forked processes count once (Pss)
-    if the kernel reports it. Batches in flight are in /dev/shm and do not count."""
+    """Memory of `kind`, Anon or File, of this process and its workers. Pages shared by forked processes count once
+    (Pss) if the kernel reports it. Batches in flight are in /dev/shm and do not count."""
     pids = [os.getpid()] + [child.pid for child in children()]
     return 1024 * sum(number_after(f"/proc/{pid}/smaps_rollup", f"Pss_{kind}")
                       or number_after(f"/proc/{pid}/status", f"Rss{kind}") for pid in pids)

@@ -1,6 +1,5 @@
 """rue's own Loader as what is measured: each trial gets a loader of the same data with other knobs."""
 from . import knobs
-from .loader import Loader
 from .loader.options import KNOBS, refuse_unknown
 from .subjects import Facts, UserLoader
 
@@ -42,7 +41,8 @@ class OwnLoader(UserLoader):
         return self.loader.with_(**values)
 
     def recommended_loader(self, config, overrides):
-        return self.loader.with_(**{**{name: value for name, value in config.items() if name in self.arguments()}, **overrides})
+        found = {name: value for name, value in config.items() if name in self.arguments()}
+        return self.loader.with_(**{**found, **overrides})
 
     def identity(self):
         return f"{self.loader!r} {self.loader.digest}"

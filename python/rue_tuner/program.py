@@ -37,11 +37,13 @@ remover_inputs = set()  # held open by this process and by rue; several in sever
 
 @contextlib.contextmanager
 def temporary_folder():
-    """A folder that is removed at the end, by a process of its own: also if this one is killed, when rue has ended, too."""
+    """A folder that is removed at the end, by a process of its own: also if this one is killed, when rue has ended,
+    too."""
     folder = tempfile.mkdtemp(prefix=TEMPORARY)
     try:
-        remover = subprocess.Popen(["/bin/sh", "-c", 'read -r end; rm -rf -- "$1"', "sh", folder], stdin=subprocess.PIPE, start_new_session=True,
-                                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd="/")
+        remover = subprocess.Popen(["/bin/sh", "-c", 'read -r end; rm -rf -- "$1"', "sh", folder],
+                                   stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                                   start_new_session=True, cwd="/")
     except OSError as error:
         shutil.rmtree(folder, ignore_errors=True)
         raise TuneError(f"cannot start /bin/sh: {error.strerror}") from error
@@ -96,7 +98,8 @@ class Interrupter:
             if self.thread is threading.main_thread():
                 signal.pthread_kill(self.thread.ident, signal.SIGINT)
             else:  # it has no signals: this one arrives when it next executes Python code
-                ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(self.thread.ident), ctypes.py_object(KeyboardInterrupt))
+                identity, kind = ctypes.c_ulong(self.thread.ident), ctypes.py_object(KeyboardInterrupt)
+                ctypes.pythonapi.PyThreadState_SetAsyncExc(identity, kind)
 
     def __exit__(self, kind, *_):
         with self.lock:
@@ -159,7 +162,8 @@ class Watchdog(threading.Thread):
             self.block.interrupt()
         if self.gave_up and self.block.stack:
             with contextlib.suppress(Exception):
-                sys.stderr.write("rue gave up waiting for this trial. The stack of the thread that runs it:\n" + self.block.stack)
+                sys.stderr.write("rue gave up waiting for this trial. The stack of the thread that runs it:\n" +
+                                 self.block.stack)
 
 
 class Run:
@@ -173,9 +177,9 @@ class Run:
         held = list(remover_inputs)
         # A group of its own: Ctrl-C is for this process, which passes it on.
         try:
-            self.process = subprocess.Popen([*self.arguments, *more], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                                            stderr=subprocess.PIPE, encoding="utf-8", errors="replace", start_new_session=True,
-                                            pass_fds=[*pass_fds, *held])
+            self.process = subprocess.Popen([*self.arguments, *more], stdin=subprocess.DEVNULL,
+                                            stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8",
+                                            errors="replace", start_new_session=True, pass_fds=[*pass_fds, *held])
         except OSError as error:
             raise TuneError(f"cannot start the program rue, {self.arguments[0]}: {error.strerror}") from error
         self.out = Relay(self.process.stdout, sys.stdout, not self.quiet)

@@ -10,8 +10,8 @@ import torch
 def kept():
     """Trials draw from the generators of Python, NumPy and PyTorch; afterwards these are as before."""
     numpy, cuda = sys.modules.get("numpy"), torch.cuda.is_available() and torch.cuda.is_initialized()
-    own = random.getstate()
-    of_numpy, of_torch, of_cuda = numpy and numpy.random.get_state(), torch.get_rng_state(), torch.cuda.get_rng_state_all() if cuda else []
+    own, of_torch = random.getstate(), torch.get_rng_state()
+    of_numpy, of_cuda = numpy and numpy.random.get_state(), torch.cuda.get_rng_state_all() if cuda else []
     try:
         yield
     finally:

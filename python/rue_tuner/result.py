@@ -1,15 +1,21 @@
 """What a study found."""
 import html
 import json
-import os
 import pathlib
-from typing import Any, Dict, List, Optional, Union
+from typing import Any, Dict, List, Optional
 
 from . import document as documents
-
+from .document import Path
 
 # Knobs of rue's own loader with these values are not named.
-USUAL = dict(prefetch_factor=2, parallelism="batch", pin_memory=True, max_queue_size=0, read="auto", batch_strategy="fixed")
+USUAL = {
+    "prefetch_factor": 2,
+    "parallelism": "batch",
+    "pin_memory": True,
+    "max_queue_size": 0,
+    "read": "auto",
+    "batch_strategy": "fixed",
+}
 
 
 class Result:
@@ -21,8 +27,9 @@ class Result:
                        ratios: how much longer jobs take than with each model's own best configuration; 0.02 is 2 %
     worst_model        str
     bound              ratio: with `confidence`, no other configuration is better by more mean regret; None: not known
-    gain               dict: with `against=`, how many times as fast rue.Loader is, speedup_ratio, each with its best configuration;
-                       low_ratio, high_ratio and confidence of the interval; proven; loader_config, dataloader_config; None otherwise
+    gain               dict: with `against=`, how many times as fast rue.Loader is, speedup_ratio, each with its best
+                       configuration; low_ratio, high_ratio and confidence of the interval; proven; loader_config,
+                       dataloader_config; None otherwise
     report             str: what rue printed
     interrupted        bool: it was ended before it was done
     """
@@ -37,16 +44,16 @@ class Result:
     gain: Optional[Dict[str, Any]]
     report: str
     interrupted: bool
-    _tuned = None  # the subject of `tune`
+    _tuned: Any = None  # the subject of `tune`
 
     def __init__(self, document: Dict[str, Any], report: str = "", interrupted: bool = False):
         documents.check(document)
         self.document, self.report, self.interrupted = document, report, interrupted
         best = self.best = document["recommendations"][0]
-        self.config, self.dataloader_kwargs = best.get("config"), dict((best.get("against") or {}).get("dataloader_config") or best.get("torch") or {})
+        self.config, self.gain = best.get("config"), best.get("against")
+        self.dataloader_kwargs = dict((self.gain or {}).get("dataloader_config") or best.get("torch") or {})
         self.mean_regret, self.worst_regret = best.get("mean_regret_ratio"), best.get("max_regret_ratio")
         self.worst_model = best.get("worst_model")
-        self.gain = best.get("against")
         certificate = best.get("certificate") or {}
         self.bound, self.confidence = certificate.get("bound_ratio"), certificate.get("confidence")
 
@@ -71,36 +78,43 @@ class Result:
         """What to use and how good it is, in one sentence."""
         if self.config is None:
             return "No configuration was measured on every model."
-        chosen = self.dataloader_kwargs if self.best.get("torch") and not self.gain else {k: v for k, v in self.config.items() if USUAL.get(k) != v}
+        chosen = self.dataloader_kwargs
+        if self.gain or not self.best.get("torch"):
+            chosen = {name: value for name, value in self.config.items() if USUAL.get(name) != value}
         knobs = ", ".join(f"{name}={value}" for name, value in chosen.items())
         models = self.best["models"]
         over = f"regret for {models[0]}" if len(models) == 1 else f"mean regret over {len(models)} models"
         text = f"Use {knobs}: {100 * self.mean_regret:.1f} % {over}"
         if len(models) > 1:
             text += f", worst model {100 * self.worst_regret:.1f} % ({self.worst_model})"
-        if self.bound is not None:
+        if self.bound is not None and self.confidence is not None:
             text += (f"; no other configuration is more than {100 * self.bound:.1f} points better "
                      f"({100 * self.confidence:.0f} % confidence)")
         return text + "."
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"<rue result: {self.sentence()}>"
 
-    def _repr_html_(self):
+    def _repr_html_(self) -> str:
         rows = self.rows[:5]
         names = list(dict.fromkeys(name for row in rows for name in row))
-        cell = lambda name, value: f"{100 * value:.1f} %" if name in ("mean_regret", "worst_regret") else html.escape(str(value))
+
+        def cell(name: str, value: Any) -> str:
+            text = f"{100 * value:.1f} %" if name in ("mean_regret", "worst_regret") else html.escape(str(value))
+            return f"<td>{text}</td>"
+
         head = "".join(f"<th>{html.escape(name)}</th>" for name in names)
-        body = "".join("<tr>" + "".join(f"<td>{cell(name, row.get(name, ''))}</td>" for name in names) + "</tr>" for row in rows)
+        body = "".join(f"<tr>{''.join(cell(name, row.get(name, '')) for name in names)}</tr>" for row in rows)
         return f"<p>{html.escape(self.sentence())}</p><table><tr>{head}</tr>{body}</table>"
 
-    def save(self, path: Union[str, os.PathLike]) -> None:
+    def save(self, path: Path) -> None:
         """Writes recommendation.json, which `load` and `rue check` read. Raises OSError."""
         pathlib.Path(path).write_text(json.dumps(self.document, indent=1) + "\n", encoding="utf-8")
 
     def loader(self, **overrides: Any) -> Any:
-        """The recommended rue.Loader: of the data that were tuned for, with what was measured; `overrides` are other options,
-        such as device="cuda". Raises ValueError where another loader was recommended, and what Loader raises."""
+        """The recommended rue.Loader: of the data that were tuned for, with what was measured; `overrides` are other
+        options, such as device="cuda". Raises ValueError where another loader was recommended, and what Loader
+        raises."""
         from .loader import Loader
         if self._tuned is None:
             return Loader.from_recommendation(self, **overrides)
@@ -113,7 +127,8 @@ class Result:
         if hasattr(loader, "with_"):
             return loader.with_(**{name: value for name, value in self.config.items() if name != "loader"})
         if not dataloaders.find_dataloaders(loader):
-            raise TypeError(f"there is no DataLoader in a {type(loader).__qualname__}: call a factory with **result.dataloader_kwargs")
+            raise TypeError(f"there is no DataLoader in a {type(loader).__qualname__}: call a factory with "
+                            "**result.dataloader_kwargs")
         return dataloaders.with_knobs(loader, self.dataloader_kwargs)
 
     def check(self, loader: Any, *, budget: str = "30s", models: Any = None, quiet: bool = False, **more: Any) -> str:
@@ -123,7 +138,7 @@ class Result:
         return check(self, loader, budget=budget, models=models, quiet=quiet, **more)
 
 
-def load(path: Union[str, os.PathLike]) -> Result:
+def load(path: Path) -> Result:
     """The Result in a recommendation.json, or in the folder of a study. Values of knobs that are not numbers, flags or
     texts are texts there. Raises OSError or ValueError for what cannot be read."""
     return Result(documents.read(path))

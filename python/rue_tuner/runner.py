@@ -1,7 +1,7 @@
 """The runner as a program of its own, for `rue tune --runner "python -m rue_tuner.runner ..."`.
 
-Without TARGET it measures a plain DataLoader on the data that rue names: folders, tensor files, Zarr stores. TARGET is a factory or a
-DataLoader of the caller's: `train:make_loader` in a module, or `path/train.py:make_loader` in a file.
+Without TARGET it measures a plain DataLoader on the data that rue names: folders, tensor files, Zarr stores. TARGET is
+a factory or a DataLoader of the caller's: `train:make_loader` in a module, or `path/train.py:make_loader` in a file.
 """
 import argparse
 import importlib
@@ -42,7 +42,8 @@ def parse_knobs(texts):
             except ValueError:
                 pass
         return {"true": True, "false": False}.get(word, word)
-    return {name: [value(word) for word in words.split(",")] for name, _, words in (text.partition("=") for text in texts)}
+    named = (text.partition("=") for text in texts)
+    return {name: [value(word) for word in words.split(",")] for name, _, words in named}
 
 
 def requests_of(parent):
@@ -65,10 +66,12 @@ def main(arguments=None):
     parser.add_argument("target", nargs="?", metavar="TARGET", help="a factory or a DataLoader, MODULE:NAME")
     parser.add_argument("--images", type=int, help="images of an epoch, if they cannot be counted")
     parser.add_argument("--epochs", type=int, default=1, help="epochs of the job [1]")
-    parser.add_argument("--knob", action="append", default=[], metavar="NAME=LIST", help="values of a knob of the factory")
+    parser.add_argument("--knob", action="append", default=[], metavar="NAME=LIST",
+                        help="values of a knob of the factory")
     parser.add_argument("--count", metavar="TARGET", help="a function of a batch that returns its number of images")
     parser.add_argument("--parent", type=int, help=argparse.SUPPRESS)  # the process that called tune()
-    parser.add_argument("--model", action="append", default=[], metavar="NAME=TARGET", help="a training or inference step, called with a batch")
+    parser.add_argument("--model", action="append", default=[], metavar="NAME=TARGET",
+                        help="a training or inference step, called with a batch")
     options = parser.parse_args(arguments)
     replies = os.fdopen(os.dup(1), "w", buffering=1)  # output of libraries must not mix with replies
     os.dup2(2, 1)
@@ -77,7 +80,8 @@ def main(arguments=None):
     try:
         import torch
     except ImportError as error:
-        replies.write(json.dumps(dict(reason=f"{sys.executable} has no PyTorch ({error}): give the command of a Python that has it")) + "\n")
+        reason = f"{sys.executable} has no PyTorch ({error}): give the command of a Python that has it"
+        replies.write(json.dumps(dict(reason=reason)) + "\n")
         return
     from .program import STUDY
     from .serve import Runner
@@ -85,7 +89,8 @@ def main(arguments=None):
     STUDY.acquire()  # an imported script that calls tune() at its top is refused
     if options.target:
         count = import_target(options.count) if options.count else None
-        subject = make_subject(import_target(options.target), parse_knobs(options.knob), count, options.images, options.epochs)
+        target = import_target(options.target)
+        subject = make_subject(target, parse_knobs(options.knob), count, options.images, options.epochs)
     else:
         from .stored_data import StoredData
         torch.set_num_threads(1)

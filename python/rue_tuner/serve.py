@@ -34,9 +34,17 @@ class Runner:
     def hello(self, request):
         subject, torch = self.subject, sys.modules["torch"]
         facts = dict(machine.machine_facts(), torch=torch.__version__)
-        answer = dict(dict(protocol="rue.runner/1", runner=f"torch {torch.__version__}", loader=subject.name, clock="real",
-                           measures=["joint", "load", "compute"], machine=facts, models=list(self.steps), space=subject.space),
-                      **subject.hello())
+        answer = {
+            "protocol": "rue.runner/1",
+            "runner": f"torch {torch.__version__}",
+            "loader": subject.name,
+            "clock": "real",
+            "measures": ["joint", "load", "compute"],
+            "machine": facts,
+            "models": list(self.steps),
+            "space": subject.space,
+            **subject.hello(),
+        }
         return {key: value for key, value in answer.items() if value}
 
     def open(self, request):
@@ -78,7 +86,8 @@ class Runner:
         cpu_end_s, read_end_bytes = machine.usage()
         subject.check_trial(trial, loading)
         answer = trial.reply()
-        answer.update(read_bytes=read_end_bytes - read_bytes, cpu_ratio=(cpu_end_s - cpu_s + trial.orphan_cpu_s()) * 1e9 / answer["end_to_end_ns"],
+        used_s = cpu_end_s - cpu_s + trial.orphan_cpu_s()
+        answer.update(read_bytes=read_end_bytes - read_bytes, cpu_ratio=used_s * 1e9 / answer["end_to_end_ns"],
                       sleep_overshoot_ns=consumer.overshoot_ns, **loading.counts())
         if trial.left > 0 and trial.elapsed_ns() > trial.limit_ns:
             answer.update(status="timeout", reason=f"{trial.images} of {images} images in time")
@@ -137,10 +146,14 @@ class Runner:
         requests = iter(requests)
         with contextlib.suppress(ConnectionError):
             for line in requests:
-                if line.strip():
-                    answer = self.answer(line) if may_begin(line, requests, send) else dict(
-                        id=members(line).get("id"), status="failed", reason='the line after "ready" is not {"op":"start"}')
-                    send(json.dumps(finite(answer)) + "\n")
+                if not line.strip():
+                    continue
+                if may_begin(line, requests, send):
+                    answer = self.answer(line)
+                else:
+                    reason = 'the line after "ready" is not {"op":"start"}'
+                    answer = dict(id=members(line).get("id"), status="failed", reason=reason)
+                send(json.dumps(finite(answer)) + "\n")
 
 
 def members(line):
@@ -152,7 +165,8 @@ def members(line):
 
 
 def may_begin(line, requests, send):
-    """Whether to answer `line` now: a trial with "wait" says that it is ready, and begins with the next line, if that is "start"."""
+    """Whether to answer `line` now: a trial with "wait" says that it is ready, and begins with the next line, if that
+    is "start"."""
     request = members(line)
     if request.get("op") != "trial" or not request.get("wait"):
         return True

@@ -1,4 +1,5 @@
-"""Copies of what a loader holds, so that each trial starts from the state at the call, and the caller's objects stay as they are."""
+"""Copies of what a loader holds, so that each trial starts from the state at the call, and the caller's objects stay as
+they are."""
 import copy
 import datetime
 import enum
@@ -21,9 +22,11 @@ from .batches import array_bytes
 TIME_LIMIT_S = 0.5      # for the copies of a trial
 BYTE_LIMIT = 256 << 20  # of their arrays
 MANY = 20               # objects of a container that is always copied
-IMMUTABLE = {type(None), bool, int, float, complex, str, bytes, range, slice, type, types.FunctionType, types.BuiltinFunctionType, types.ModuleType,
-             types.MappingProxyType, torch.dtype, torch.device, torch.Size, type(Ellipsis)}
-FAMILIES = (type, pathlib.PurePath, enum.Enum, datetime.date, datetime.time, datetime.timedelta, numbers.Number, re.Pattern)
+IMMUTABLE = {type(None), bool, int, float, complex, str, bytes, range, slice, type, type(Ellipsis),
+             types.FunctionType, types.BuiltinFunctionType, types.ModuleType, types.MappingProxyType,
+             torch.dtype, torch.device, torch.Size}
+FAMILIES = (type, pathlib.PurePath, enum.Enum, datetime.date, datetime.time, datetime.timedelta, numbers.Number,
+            re.Pattern)
 OF_FILES = ("pyarrow", "PIL")  # packages whose objects hold what was read, and do not change
 
 
@@ -36,8 +39,8 @@ def is_immutable(kind):
 
 
 class Copier:
-    """Copies an object with its containers, plain members, random generators and arrays. What cannot be copied is shared:
-    `shared` describes it. `only(thing)` says what to copy [all]."""
+    """Copies an object with its containers, plain members, random generators and arrays. What cannot be copied is
+    shared: `shared` describes it. `only(thing)` says what to copy [all]."""
 
     def __init__(self, only=None):
         self.only = only
@@ -70,7 +73,8 @@ class Copier:
         if kind is types.MethodType:
             return types.MethodType(thing.__func__, self.copy(thing.__self__))
         if kind is functools.partial:
-            return kind(self.copy(thing.func), *map(self.copy, thing.args), **{name: self.copy(value) for name, value in thing.keywords.items()})
+            keywords = {name: self.copy(value) for name, value in thing.keywords.items()}
+            return kind(self.copy(thing.func), *map(self.copy, thing.args), **keywords)
         if isinstance(thing, torch.Generator):
             twin = torch.Generator(thing.device)
             return twin.set_state(thing.get_state())
@@ -93,8 +97,9 @@ class Copier:
     def iterator(self, thing, kind):
         try:
             return copy.deepcopy(thing)
-        except Exception:
-            raise ReadOnce(f"a {kind.__qualname__} in it can be read only once: give a list, or a factory that makes the loader at each call")
+        except Exception as error:
+            raise ReadOnce(f"a {kind.__qualname__} in it can be read only once: give a list, or a factory that makes "
+                           "the loader at each call") from error
 
     def array(self, thing):
         """Memory that processes share, or that cannot be written, stays the same."""
@@ -129,7 +134,8 @@ class Copier:
         return twin
 
     def instance(self, thing, kind):
-        """By the members, where it has them. A copy must not run the destructor of what it shares, such as an open file."""
+        """By the members, where it has them. A copy must not run the destructor of what it shares, such as an open
+        file."""
         if holds_loader(thing):
             twin = kind.__new__(without_destructor(kind))
             twin.__dict__.update(thing.__dict__)
@@ -140,7 +146,8 @@ class Copier:
         self.copies[id(thing)] = twin
         if twin is thing:
             return thing
-        if isinstance(thing, torch_data.IterableDataset) and any(isinstance(value, io.IOBase) for value in vars(thing).values()):
+        is_stream = isinstance(thing, torch_data.IterableDataset)
+        if is_stream and any(isinstance(value, io.IOBase) for value in vars(thing).values()):
             raise ReadOnce("an open file in the data set can be read only once: open it in __iter__, or give a factory")
         for name in list(getattr(twin, "__dict__", {})):
             twin.__dict__[name] = self.copy(twin.__dict__[name])
@@ -171,7 +178,8 @@ class Copier:
 
 
 def owns_memory(array):
-    """Whether the memory of a NumPy array is that of an array, and not of other objects, such as multiprocessing.Array."""
+    """Whether the memory of a NumPy array is that of an array, and not of other objects, such as
+    multiprocessing.Array."""
     while type(array).__name__ == "ndarray" and array.base is not None:
         array = array.base
     return type(array).__name__ in ("ndarray", "bytes", "bytearray")
@@ -198,7 +206,8 @@ def shallow(thing, kind):
 
 def members(thing):
     """The values of the attributes of an object."""
-    return [*getattr(thing, "__dict__", {}).values(), *(getattr(thing, name) for name in slots(type(thing)) if hasattr(thing, name))]
+    in_slots = [getattr(thing, name) for name in slots(type(thing)) if hasattr(thing, name)]
+    return [*getattr(thing, "__dict__", {}).values(), *in_slots]
 
 
 def slots(kind):
@@ -215,5 +224,7 @@ def is_plain(things):
     tuples = {kind for kind in kinds if issubclass(kind, tuple)}
     if not all(map(is_immutable, kinds - tuples)):
         return False
-    inner = set(map(type, itertools.chain.from_iterable(thing for thing in things if type(thing) in tuples))) if tuples else ()
-    return all(map(is_immutable, inner))
+    if not tuples:
+        return True
+    inside = itertools.chain.from_iterable(thing for thing in things if type(thing) in tuples)
+    return all(map(is_immutable, set(map(type, inside))))

@@ -17,12 +17,13 @@ from torch.utils.data import DataLoader, Dataset, Sampler
 
 from . import knobs, machine
 from .augmentation import random_transforms
-from .errors import Refused, one_line
 from .dataloaders import Loading
+from .errors import Refused, one_line
 from .subjects import Subject
 
 try:
-    from torchvision import transforms as T, __version__ as torchvision_version
+    from torchvision import __version__ as torchvision_version
+    from torchvision import transforms as T
 except ImportError:
     T = torchvision_version = None
 
@@ -33,7 +34,8 @@ SUFFIXES = (".jpg", ".jpeg", ".png", ".ppm", ".bmp", ".pgm", ".tif", ".tiff", ".
 
 def refuse_augmenting(variant, augment):
     if augment:
-        raise Refused(f"{variant['path']}: the crop of preprocessed images is fixed: leave out --transform train", "usage")
+        raise Refused(f"{variant['path']}: the crop of preprocessed images is fixed: leave out --transform train",
+                      "usage")
 
 
 def refuse_uint8(path, dtype, batch_dtype):
@@ -52,7 +54,8 @@ def say(notes):
 
 
 def say_made_with(shape, recorded):
-    """What the items were made with; `recorded` is what their format has of it, or None. rue compares it with the workload."""
+    """What the items were made with; `recorded` is what their format has of it, or None. rue compares it with the
+    workload."""
     known = isinstance(recorded, str) and recorded.isascii() and recorded.isprintable() and len(recorded) < 200
     return dict(made_with=f"shape {'x'.join(map(str, shape))}{f' {recorded}' if known else ''}")
 
@@ -69,7 +72,8 @@ def as_tensor(levels, batch_dtype):
 
 
 def as_item(values, batch_dtype):
-    """Stored values as a tensor of a batch. Levels of other things than images are divided by 255, and float16 is widened."""
+    """Stored values as a tensor of a batch. Levels of other things than images are divided by 255, and float16 is
+    widened."""
     if values.dtype == np.uint8 and (values.shape[0] == 3 or batch_dtype == "uint8"):
         return as_tensor(values, batch_dtype)
     return torch.from_numpy(values.astype(np.float32) / np.float32(255 if values.dtype == np.uint8 else 1))
@@ -108,7 +112,8 @@ def identify(path):
 
 
 def list_class(path, root, hidden):
-    """The files of a class, and links to folders that are read already: folders are read before links, links in the order found."""
+    """The files of a class, and links to folders that are read already: folders are read before links, links in the
+    order found."""
     found, repeated, links, folders = [], [], collections.deque(), [(path, False)]
     done = set() if hidden else {identify(root)}
     while folders or links:
@@ -125,12 +130,19 @@ def list_class(path, root, hidden):
     return found, repeated
 
 
+def has_image(path, root):
+    """Whether a class has a file that ImageFolder takes for an image, also a hidden one."""
+    return any(file.lower().endswith(SUFFIXES) for file in list_class(path, root, True)[0])
+
+
 class PhotoFolder(Dataset):
-    """One sub-folder per class. Classes have the numbers of torchvision's ImageFolder, which also counts hidden images."""
+    """One sub-folder per class. Classes have the numbers of torchvision's ImageFolder, which also counts hidden
+    images."""
 
     def __init__(self, variant, batch_dtype="float32", augment=None, orientation="ignore"):
         from PIL import Image, ImageOps
-        self.read, self.transform, root, self.samples = Image.open, transform_for(batch_dtype, augment), variant["path"], []
+        self.read, self.transform, self.samples = Image.open, transform_for(batch_dtype, augment), []
+        root = variant["path"]
         if orientation == "apply":
             self.read = lambda file: ImageOps.exif_transpose(Image.open(file))
         self.item_bytes = 3 * CROP * CROP * np.dtype(batch_dtype).itemsize
@@ -143,7 +155,7 @@ class PhotoFolder(Dataset):
             for path in files:
                 is_image = path.lower().endswith((*SUFFIXES, ".jpe", ".gif")) and os.path.isfile(path)
                 self.samples.append((path, label)) if is_image else skipped.append(path)
-            if len(self.samples) > count or any(path.lower().endswith(SUFFIXES) for path in list_class(folder.path, root, True)[0]):
+            if len(self.samples) > count or has_image(folder.path, root):
                 label += 1
             elif not hidden:
                 empty.append(folder.name)
@@ -152,8 +164,12 @@ class PhotoFolder(Dataset):
         self.samples.sort(key=lambda sample: sample[0].split("/"))
         self.files = [(path, os.stat(path).st_size) for path, _ in self.samples]
         self.digest = digest(sorted((os.path.relpath(path, root), size) for path, size in self.files))
-        notes = (skipped, "files skipped: {}, such as {}"), (empty, "folders without an image: {}, such as {}, which are not classes")
-        self.facts = say(text.format(len(found), found[0]) for found, text in notes if found)
+        notes = []
+        if skipped:
+            notes.append(f"files skipped: {len(skipped)}, such as {skipped[0]}")
+        if empty:
+            notes.append(f"folders without an image: {len(empty)}, such as {empty[0]}, which are not classes")
+        self.facts = say(notes)
 
     def __len__(self):
         return len(self.samples)
@@ -175,8 +191,8 @@ class TensorFile(Dataset):
         self.path, self.map, self.batch_dtype = variant["path"], None, batch_dtype
         with open(self.path, "rb") as file:
             header, size = file.read(4096).ljust(4096, b"\0"), os.fstat(file.fileno()).st_size
-            fields = struct.unpack_from("<8s2IQ4I6Q", header)
-            magic, version, dtype, self.count, *shape, classes, self.stride, self.data, labels, _, texts, file_bytes = fields
+            (magic, version, dtype, self.count, *shape, classes, self.stride, self.data, labels, _, texts,
+             file_bytes) = struct.unpack_from("<8s2IQ4I6Q", header)
             if magic != b"RUETENSR" or version != 2 or dtype >= len(DTYPES):
                 raise Refused(f"{self.path}: not a rue tensor file of version 2")
             if size != file_bytes:
@@ -195,7 +211,8 @@ class TensorFile(Dataset):
             raise Refused(f"{self.path}: its dtype is {self.dtype.name}")
         self.facts = say_made_with(self.shape, *recorded[:1] or [None])
         if set(self.labels) == {-1}:
-            self.labels, self.facts = [0] * self.count, dict(self.facts, note="no labels found: all are -1, so 0 is used")
+            self.labels = [0] * self.count
+            self.facts["note"] = "no labels found: all are -1, so 0 is used"
         self.files, self.digest = [(self.path, size)], hashlib.blake2b(header, digest_size=8).hexdigest()
 
     def __len__(self):
@@ -221,11 +238,12 @@ def open_store(path):
     try:
         import zarr
     except ImportError as error:
-        raise Refused(f"{sys.executable} cannot read Zarr stores ({one_line(error)}): install the package zarr, such as by 'pip install zarr'")
+        raise Refused(f"{sys.executable} cannot read Zarr stores ({one_line(error)}): install the package zarr, such "
+                      "as by 'pip install zarr'") from error
     try:
         return zarr.open(path, mode="r")
     except Exception as error:
-        raise Refused(f"{path}: {one_line(error)}")
+        raise Refused(f"{path}: {one_line(error)}") from error
 
 
 def is_array(node):
@@ -234,7 +252,8 @@ def is_array(node):
 
 def find_arrays(path, root, key, names):
     """The array `key` of a group, or those of `names`: [(name, array)]."""
-    inside = [name for name in ([key] if key else names) if not {"", ".", ".."} & {*name.split("/")} and not is_array(root)]
+    asked = [] if is_array(root) else [key] if key else names
+    inside = [name for name in asked if not {"", ".", ".."} & {*name.split("/")}]
     found = [(name, root[name]) for name in inside if name in root and is_array(root[name])]
     if key and not found:
         raise Refused(f"{path} has no array {key!r}: name one of its arrays")
@@ -253,7 +272,8 @@ def find_items(path, root, key):
     found = find_arrays(path, root, key, IMAGES)
     found = found if key else [(name, array) for name, array in found if len(array.shape) > 1]
     if not found:
-        raise Refused(f"{path} has no array {', '.join(IMAGES[:-1])} or {IMAGES[-1]}: name one of its arrays of two or more axes")
+        raise Refused(f"{path} has no array {', '.join(IMAGES[:-1])} or {IMAGES[-1]}: name one of its arrays of two or "
+                      "more axes")
     return found[0]
 
 
@@ -285,7 +305,7 @@ def read_labels(path, root, array):
     try:
         classes, values = root.attrs.get("classes"), array[:].reshape(-1)
     except Exception as error:
-        raise Refused(f"{path}: cannot read the labels: {one_line(error)}")
+        raise Refused(f"{path}: cannot read the labels: {one_line(error)}") from error
     end = len(classes) if classes else 2 ** 31
     wrong = np.flatnonzero((values < 0) | (values >= end))
     if len(wrong):
@@ -300,7 +320,8 @@ def find_unapplied(array):
     if "_ARRAY_DIMENSIONS" in values and array.fill_value:
         values.setdefault("_FillValue", array.fill_value)  # where xarray keeps it in version 2
     values = {name: value[0] if isinstance(value, list) and value else value for name, value in values.items()}
-    return [name for name, same in UNAPPLIED.items() if str(values.get(name)) not in NO_VALUE and values[name] != same]
+    return [name for name, same in UNAPPLIED.items()
+            if str(values.get(name)) not in NO_VALUE and values[name] != same]
 
 
 def chunk_names(folder, array):
@@ -310,7 +331,8 @@ def chunk_names(folder, array):
         metadata = json.load(file)
     encoding = metadata.get("chunk_key_encoding", dict(name="v2"))
     plain = encoding["name"] == "v2"
-    separator = metadata.get("dimension_separator") or encoding.get("configuration", {}).get("separator", "." if plain else "/")
+    separator = metadata.get("dimension_separator")
+    separator = separator or encoding.get("configuration", {}).get("separator", "." if plain else "/")
     sizes = getattr(array, "shards", None) or array.chunks
     places = itertools.product(*(range(-(-length // size)) for length, size in zip(array.shape, sizes)))
     return [separator.join([*([] if plain else ["c"]), *map(str, place)]) for place in places]
@@ -330,13 +352,15 @@ class StoredArray:
         self.files, chunks = sorted(sizes.items()), chunk_names(self.folder, array)
         missing = [chunk for chunk in chunks if os.path.join(self.folder, chunk) not in sizes]
         if missing and array.fill_value is None:
-            raise Refused(f"{self.folder}: chunks are missing, such as {missing[0]}, and the array has no fill value: write them again")
+            raise Refused(f"{self.folder}: chunks are missing, such as {missing[0]}, and the array has no fill value: "
+                          "write them again")
         self.missing = missing and f"missing: {len(missing)} of {len(chunks)}, such as {missing[0]}"
         self.has_chunk = len(missing) < len(chunks)
 
 
 class ZarrArray(Dataset):
-    """A Zarr array of items, or a group with one and with labels. The package zarr reads it, a row of chunks at a time."""
+    """A Zarr array of items, or a group with one and with labels. The package zarr reads it, a row of chunks at a
+    time."""
 
     def __init__(self, variant, batch_dtype="float32", augment=None, orientation="ignore"):
         refuse_augmenting(variant, augment)
@@ -356,7 +380,8 @@ class ZarrArray(Dataset):
         items = StoredArray(self.path, name, array)
         if not items.has_chunk:
             raise Refused(f"{self.path} has no chunks: all of them are missing")
-        self.folder, self.files, self.missing = items.folder, items.files, items.missing and f"chunks {items.missing}"
+        self.folder, self.files = items.folder, items.files
+        self.missing = items.missing and f"chunks {items.missing}"
         notes = [f"{self.missing}: their items have the fill value {array.fill_value}"] if self.missing else []
         unapplied = find_unapplied(array)
         if unapplied:
@@ -395,7 +420,7 @@ class ZarrArray(Dataset):
 
 
 class Checked(Dataset):
-    """The items of `data`. A damaged item is an error that names it; or the next item replaces it, and it is counted."""
+    """The items of `data`. A damaged item is an error that names it; or the next item replaces it, and is counted."""
 
     def __init__(self, data, replace):
         self.data, self.replace = data, replace
@@ -410,14 +435,15 @@ class Checked(Dataset):
                 return self.data[i]
             except Exception as error:
                 if not self.replace:
-                    raise Refused(f"{self.data.name(i)}: {one_line(error)}")
+                    raise Refused(f"{self.data.name(i)}: {one_line(error)}") from error
                 with self.bad.get_lock():
                     self.bad.value += i == index  # the next item may be damaged, too
         raise Refused("no item can be read")
 
 
 class Order(Sampler):
-    """`images` indices of this rank's share, epoch by epoch, with a new permutation for each: of blocks, and within them."""
+    """`images` indices of this rank's share, epoch by epoch, with a new permutation for each: of blocks, and within
+    them."""
 
     def __init__(self, count, images, workload, block=1):
         self.count, self.left, self.workload, self.block = count, images, workload, block
@@ -441,8 +467,9 @@ class Order(Sampler):
             generator = torch.Generator().manual_seed((self.workload.get("seed", 1) + self.epoch) % 2 ** 64)
             everything = (torch.randperm(-(-self.count // self.block), generator=generator) * self.block).tolist()
             if self.block > 1:
-                everything = [first + i for first in everything
-                              for i in torch.randperm(min(self.block, self.count - first), generator=generator).tolist()]
+                sizes = [min(self.block, self.count - first) for first in everything]
+                everything = [first + i for first, size in zip(everything, sizes)
+                              for i in torch.randperm(size, generator=generator).tolist()]
         share = everything[self.slice][:self.left]
         self.epoch, self.left = self.epoch + 1, self.left - len(share)
         yield from share
@@ -473,18 +500,21 @@ class StoredData(Subject):
 
     def __init__(self):
         self.opened = {}
-        pinning = dict(pin_memory=[True]) if torch.cuda.is_available() else {}
-        self.space = dict(batch_size=[32, 64, 128, 256, 512], num_workers=knobs.default_workers(), prefetch_factor=[2], **pinning)
+        self.space = dict(batch_size=[32, 64, 128, 256, 512], num_workers=knobs.default_workers(), prefetch_factor=[2])
+        if torch.cuda.is_available():
+            self.space["pin_memory"] = [True]
 
     def hello(self):
         return dict(machine=dict(machine.machine_facts(), torch=torch.__version__, torchvision=torchvision_version))
 
     def find(self, request):
         variant, workload = request["variant"], request.get("workload", {})
-        dtype, augment, orientation = workload.get("batch_dtype", "float32"), workload.get("augment"), workload.get("orientation", "ignore")
+        dtype, augment = workload.get("batch_dtype", "float32"), workload.get("augment")
+        orientation = workload.get("orientation", "ignore")
         if dtype not in ("float32", "uint8"):
             raise Refused(f"batches cannot be of {dtype!r}")
-        key, name = json.dumps([variant, dtype, augment, orientation], sort_keys=True), f"{variant['mode']} {variant['format']}"
+        key = json.dumps([variant, dtype, augment, orientation], sort_keys=True)
+        name = f"{variant['mode']} {variant['format']}"
         if name not in self.kinds:
             raise Refused(f"{variant['path']}: the PyTorch runner cannot read {name}: give {' or '.join(self.kinds)}")
         if key not in self.opened:
@@ -515,7 +545,8 @@ class StoredData(Subject):
         return dict(facts, status="ok", images=len(data), bytes=total, digest=data.digest,
                     batch_dtype=batch_dtype,  # shows that this runner knows the word
                     transform=workload.get("transform", "eval"),
-                    cache="as-is" if cache == "cold" else cache, cache_reason="the PyTorch runner cannot evict data from memory")
+                    cache="as-is" if cache == "cold" else cache,
+                    cache_reason="the PyTorch runner cannot evict data from memory")
 
     def epoch_images(self, request):
         return len(self.find(request))
@@ -529,9 +560,13 @@ class StoredData(Subject):
     def load_request(self, request, images):
         data, workload, config = self.find(request), request.get("workload", {}), request["config"]
         check_decode(workload)
-        checked = Checked(copy.copy(data), workload.get("bad_images") == "replace")  # a copy: its map is closed with the trial
-        workers = config.get("num_workers", 0)
-        options = dict(prefetch_factor=config.get("prefetch_factor", 2), multiprocessing_context="fork") if workers else {}
-        loader = DataLoader(checked, batch_size=config["batch_size"], sampler=Order(len(data), images, workload, getattr(data, "block", 1)),
-                            num_workers=workers, pin_memory=torch.cuda.is_available() and config.get("pin_memory", True), **options)
+        # A copy: its map is closed with the trial.
+        checked = Checked(copy.copy(data), workload.get("bad_images") == "replace")
+        workers, options = config.get("num_workers", 0), {}
+        if workers:
+            options = dict(prefetch_factor=config.get("prefetch_factor", 2), multiprocessing_context="fork")
+        order = Order(len(data), images, workload, getattr(data, "block", 1))
+        pins = torch.cuda.is_available() and config.get("pin_memory", True)
+        loader = DataLoader(checked, batch_size=config["batch_size"], sampler=order, num_workers=workers,
+                            pin_memory=pins, **options)
         return StoredLoading(loader, config, checked)

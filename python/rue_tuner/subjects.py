@@ -1,4 +1,5 @@
-"""What is measured: an existing loader, of which each trial gets a twin with other knobs, or the loaders that a factory returns."""
+"""What is measured: an existing loader, of which each trial gets a twin with other knobs, or the loaders that a factory
+returns."""
 import hashlib
 import inspect
 import itertools
@@ -15,7 +16,8 @@ from .dataloaders import TORCH_KNOBS, Loading, describe, find_dataloader, length
 from .errors import Refused
 from .state import Copier
 
-FACTORY_ADVICE = "give a factory instead: a function make_loader(batch_size, num_workers, **knobs) that returns the loader"
+FACTORY_ADVICE = ("give a factory instead: a function make_loader(batch_size, num_workers, **knobs) that returns the "
+                  "loader")
 SPLIT_ADVICE = "the data set does not split its items among workers, see torch.utils.data.get_worker_info"
 COUNT_LIMIT_S = 20  # for counting the images of an epoch
 CHECK_LIMIT_S = 5   # for checking the length that a loader gives
@@ -39,18 +41,20 @@ class Subject:
         return images, job_images
 
     def check_fits(self, request, job_images):
-        """The memory of the whole job: its batches in flight and the one that the consumer holds. Those in flight are in
-        /dev/shm, as far as they are tensors."""
+        """The memory of the whole job: its batches in flight and the one that the consumer holds. Those in flight are
+        in /dev/shm, as far as they are tensors."""
         config, limits = request["config"], request.get("limits", {})
         batch, workers = min(config["batch_size"], job_images), config.get("num_workers", 0)
         held = min(workers * (config.get("prefetch_factor") or 2), -(-job_images // batch)) + 1
         rooms = [("limits.memory_bytes", limits.get("memory_bytes"), self.item_bytes(request), "")]
         if workers:
-            rooms.append(("/dev/shm", shutil.disk_usage("/dev/shm").free, self.tensor_bytes(request), "; a container gets more by --shm-size"))
+            free = shutil.disk_usage("/dev/shm").free
+            rooms.append(("/dev/shm", free, self.tensor_bytes(request), "; a container gets more by --shm-size"))
         for name, room, each, advice in rooms:
             need = int(held * batch * each)
             if room and need > room:
-                raise Refused(f"{held} batches of {batch} need {need} bytes, but {name} has {room}{advice}", "infeasible")
+                raise Refused(f"{held} batches of {batch} need {need} bytes, but {name} has {room}{advice}",
+                              "infeasible")
 
     def tensor_bytes(self, request):
         return self.item_bytes(request)
@@ -72,7 +76,8 @@ class Facts(NamedTuple):
 
 
 class UserLoader(Subject):
-    """Common to all kinds. `own` are the knobs of rue's table that it has. `space` has the values of each knob; the first one is the default. `notes` are sentences for the user."""
+    """Common to all kinds. `own` are the knobs of rue's table that it has. `space` has the values of each knob; the
+    first one is the default. `notes` are sentences for the user."""
 
     own, compares = knobs.OWN, False
 
@@ -99,10 +104,17 @@ class UserLoader(Subject):
         if self.known is None:
             loader = self.sample()
             inner = find_dataloader(loader)
-            images = dataloaders.epoch_images(inner) if inner is not None else None
-            self.known = Facts(inner is not None and dataloaders.is_map_style(inner), inner is not None and dataloaders.drops_last(inner), images,
-                               images is not None and dataloaders.delivers_epochs(loader),
-                               inner is not None and dataloaders.find_batch_sampler(inner) is not None)
+            if inner is None:
+                self.known = Facts(map_style=False, drops_last=False, images=None, sure=False, plain=False)
+            else:
+                images = dataloaders.epoch_images(inner)
+                self.known = Facts(
+                    map_style=dataloaders.is_map_style(inner),
+                    drops_last=dataloaders.drops_last(inner),
+                    images=images,
+                    sure=images is not None and dataloaders.delivers_epochs(loader),
+                    plain=dataloaders.find_batch_sampler(inner) is not None,
+                )
         return self.known
 
     def is_map_style(self):
@@ -138,11 +150,12 @@ class UserLoader(Subject):
 
     def open(self, request):
         if request.get("workload", {}).get("remote_ranks"):
-            raise Refused("the loader itself decides which share it loads: give one that loads the share of the rank, without "
-                          "--rank and --world-size", "usage")
+            raise Refused("the loader itself decides which share it loads: give one that loads the share of the rank, "
+                          "without --rank and --world-size", "usage")
         if self.images is None:
             self.examine()
-        return dict(status="ok", images=self.images, bytes=0, digest=self.digest(), cache="as-is", note="; ".join(self.notes) or None)
+        return dict(status="ok", images=self.images, bytes=0, digest=self.digest(), cache="as-is",
+                    note="; ".join(self.notes) or None)
 
     def baseline_of(self, **config):
         """These knobs as --baseline takes them; None if they are not searched."""
@@ -205,7 +218,7 @@ class UserLoader(Subject):
         try:
             loader = self.make(values, images, copier)
         except (ValueError, TypeError) as error:
-            raise Refused(f"the loader cannot be made: {error}")
+            raise Refused(f"the loader cannot be made: {error}") from error
         for name in copier.shared:
             self.note(f"all trials share {name}: what the data set keeps there stays from trial to trial")
         self.check_knobs(loader, values)
@@ -230,11 +243,13 @@ class UserLoader(Subject):
     def check_epoch(self, images, config):
         """An epoch has as many images with any number of workers; less those of last batches that each worker drops."""
         workers, size = config["num_workers"], config["batch_size"]
-        slack = (size - 1) * (max(1, workers) + max(1, self.first_workers())) if self.drops_last() else 0 if self.collated else size
+        slack = 0 if self.collated else size
+        if self.drops_last():
+            slack = (size - 1) * (max(1, workers) + max(1, self.first_workers()))
         if self.checked and abs(images - self.images) > slack:
             cause = f"{workers} workers deliver the same items: " if images == workers * self.images else ""
-            raise Refused(f"{cause}an epoch has {images} images with {workers} workers, but {self.images} are expected: {SPLIT_ADVICE}; "
-                          "if it is meant so, give images=")
+            raise Refused(f"{cause}an epoch has {images} images with {workers} workers, but {self.images} are "
+                          f"expected: {SPLIT_ADVICE}; if it is meant so, give images=")
 
     def examine(self):
         """Loads batches, counts the images, and finds workers that all read the same. Raises Refused."""
@@ -242,7 +257,8 @@ class UserLoader(Subject):
         config = self.default_config(batch_size=min(self.space["batch_size"]), num_workers=self.first_workers())
         first, found = (self.look(config, 2) or self.fail_empty())[0]
         self.count_images(config, found)
-        self.bytes_per_image, self.tensor_bytes_per_image = (of(first) / max(1, found) for of in (batch_bytes, tensor_bytes))
+        self.bytes_per_image = batch_bytes(first) / max(1, found)
+        self.tensor_bytes_per_image = tensor_bytes(first) / max(1, found)
         if check := self.first_batch_check(config, self.images):
             check(first, found)
         if not self.is_map_style() and len(self.space["num_workers"]) > 1:
@@ -251,7 +267,8 @@ class UserLoader(Subject):
 
     def check_split(self, config):
         """An epoch of a stream with another number of workers; of a long one only the first batches of 2 workers."""
-        other = 0 if config["num_workers"] and 0 in self.space["num_workers"] else min(2, max(self.space["num_workers"]))
+        most = max(self.space["num_workers"])
+        other = 0 if config["num_workers"] and 0 in self.space["num_workers"] else min(2, most)
         if other == config["num_workers"]:
             return
         try:
@@ -261,7 +278,7 @@ class UserLoader(Subject):
         if counted is not None:
             self.check_epoch(counted, {**config, "num_workers": other})
             return
-        batches = [batch for batch, _ in self.look({**config, "num_workers": 2}, 6)] if max(self.space["num_workers"]) >= 2 else []
+        batches = [batch for batch, _ in self.look({**config, "num_workers": 2}, 6)] if most >= 2 else []
         alike = [same_content(*pair) for pair in zip(batches[::2], batches[1::2])]
         constant = len(batches) > 2 and same_content(batches[0], batches[2])  # both are of the first worker
         if len(alike) == 3 and all(alike) and not constant:
@@ -281,7 +298,8 @@ class UserLoader(Subject):
             raise Refused(f"{reasons[-1]}; it must make a new loader at each call")
 
     def count_images(self, config, found):
-        """Sets `images`; `found` are those of the first batch. A length that a loader only says is compared with an epoch."""
+        """Sets `images`; `found` are those of the first batch. A length that a loader only says is compared with an
+        epoch."""
         said, sure = self.facts().images, self.facts().sure and self.collated
         if sure and said < (self.given_images or 0):
             raise Refused(f"images is {self.given_images}, but an epoch of the loader has {said}: leave out images=")
@@ -293,12 +311,14 @@ class UserLoader(Subject):
             said = batches and batches * found
         said = self.given_images or said
         counted = self.count_epoch(config, CHECK_LIMIT_S if said else COUNT_LIMIT_S)
-        self.images, self.checked = self.given_images or counted or said or self.fail_uncounted(), counted is not None and not self.given_images
+        self.images = self.given_images or counted or said or self.fail_uncounted()
+        self.checked = counted is not None and not self.given_images
         if not counted and not self.given_images:
             self.note(f"an epoch is taken to have {said} images, as the loader says; give images= if that is wrong")
 
     def fail_uncounted(self):
-        raise Refused(f"the length of an epoch is unknown, and counting it takes more than {COUNT_LIMIT_S} s: give images=")
+        raise Refused(f"the length of an epoch is unknown, and counting it takes more than {COUNT_LIMIT_S} s: give "
+                      "images=")
 
     def default_config(self, **values):
         config = {name: choices[0] for name, choices in self.space.items()}
@@ -306,7 +326,8 @@ class UserLoader(Subject):
         return {**config, **values}
 
     def look(self, config, batches):
-        """The first batches, each with its images. If the loader makes others of what is collated, they are counted again."""
+        """The first batches, each with its images. If the loader makes others of what is collated, they are counted
+        again."""
         loading, looked = self.load(config, batches * (config["batch_size"] or 1)), []
         for batch in itertools.islice(iter(loading.loader[0]), batches):
             looked.append((batch, loading.count(batch)))
@@ -349,7 +370,8 @@ class Rebuilt(UserLoader):
             self.batch_size = self.space["batch_size"][0]
         for name in self.knobs:
             if name not in knobs.OF_DATALOADER:
-                raise TypeError(f"space: a DataLoader has no knob {name}{knobs.like(name, knobs.OWN + knobs.OF_DATALOADER)}: {FACTORY_ADVICE}")
+                near = knobs.like(name, knobs.OWN + knobs.OF_DATALOADER)
+                raise TypeError(f"space: a DataLoader has no knob {name}{near}: {FACTORY_ADVICE}")
         if dataloaders.find_batch_sampler(self.inner) is None:
             self.fix_batch_size("data set" if self.inner.batch_sampler is None else "batch_sampler", self.batch_size)
 
@@ -365,7 +387,8 @@ class Rebuilt(UserLoader):
     def fix_batch_size(self, maker, size):
         """Raises TypeError if `space` has others."""
         if self.space["batch_size"] not in ([size], [self.batch_size]):
-            raise TypeError(f"space: the {maker} makes the batches, so that batch_size cannot be varied: {FACTORY_ADVICE}")
+            raise TypeError(f"space: the {maker} makes the batches, so that batch_size cannot be varied: "
+                            f"{FACTORY_ADVICE}")
         self.varies_batch_size, self.batch_size, self.space["batch_size"] = False, size, [size]
 
     def settle(self):
@@ -415,8 +438,8 @@ class Rebuilt(UserLoader):
         return knob if knob in TORCH_KNOBS else None
 
     def identity(self):
-        loader = self.inner
-        return " ".join(describe(part) for part in (loader.dataset, loader.sampler, loader.collate_fn) if part is not None)
+        parts = self.inner.dataset, self.inner.sampler, self.inner.collate_fn
+        return " ".join(describe(part) for part in parts if part is not None)
 
     def baseline(self):
         """The knobs of the caller's own loader, as --baseline takes them; None if they are not searched."""
@@ -426,7 +449,8 @@ class Rebuilt(UserLoader):
 def start_method():
     """The start method of workers, without fixing it for the caller."""
     multiprocessing = torch.multiprocessing
-    return multiprocessing.get_start_method(allow_none=True) or multiprocessing.get_all_start_methods()[0]  # the first is the default
+    default = multiprocessing.get_all_start_methods()[0]
+    return multiprocessing.get_start_method(allow_none=True) or default
 
 
 class Factory(UserLoader):
@@ -444,7 +468,8 @@ class Factory(UserLoader):
         super().__init__(space, count, images, epochs)
         for name in self.knobs:
             if not self.takes(name):
-                raise TypeError(f"space: the factory {self.title()} has no parameter {name}{knobs.like(name, self.parameters)}")
+                near = knobs.like(name, self.parameters)
+                raise TypeError(f"space: the factory {self.title()} has no parameter {name}{near}")
 
     def title(self):
         return getattr(self.factory, "__qualname__", type(self.factory).__qualname__)
@@ -465,10 +490,12 @@ class Factory(UserLoader):
         return check
 
     def check_batch(self, batch, found, config, images):
-        """The first batch of an epoch is full, unless the trial, the data, or those of a worker have fewer images. Where
-        nobody knows the images of a batch, one that may have the right number is believed."""
+        """The first batch of an epoch is full, unless the trial, the data, or those of a worker have fewer images.
+        Where nobody knows the images of a batch, one that may have the right number is believed."""
         size = config["batch_size"]
-        few = found in (images, self.images) or not self.is_map_style() and self.images < size * max(1, config["num_workers"])
+        few = found in (images, self.images)
+        if not self.is_map_style():
+            few |= self.images < size * max(1, config["num_workers"])
         if found == size or found < size and few or self.given_count:
             return
         text = f"a batch has {found} images, and batch_size is {size}; if the batch was counted wrongly, give count="
@@ -506,11 +533,12 @@ class Factory(UserLoader):
         return None
 
 
-
 def make_subject(loader, space=None, count=None, images=None, epochs=1):
-    """An OwnLoader for rue's Loader, a Factory for a function, a Rebuilt for anything else. Raises TypeError for what neither can be."""
+    """An OwnLoader for rue's Loader, a Factory for a function, a Rebuilt for anything else. Raises TypeError for what
+    neither can be."""
     if "rue_tuner.loader" in sys.modules:
-        from .own_loader import Loader, OwnLoader
+        from .loader import Loader
+        from .own_loader import OwnLoader
         if isinstance(loader, Loader):
             return OwnLoader(loader, space, count, images, epochs)
     is_loader = isinstance(loader, torch_data.DataLoader) or not callable(loader) or hasattr(type(loader), "__iter__")

@@ -82,7 +82,7 @@ class Trial:
 
     def reply(self):
         """The measured fields of the answer. The last batch of some loaders has more images than were left."""
-        return dict(status="ok", images=min(self.images, self.requested), batches=len(self.ready), end_to_end_ns=self.elapsed_ns(),
-                    first_batch_ns=self.ready[0], load_wait_ns=self.wait_ns, compute_ns=self.compute_ns,
-                    shutdown_ns=self.shutdown_ns, anon_peak_bytes=self.anon, file_peak_bytes=self.file,
-                    batch_ready_ns=self.ready)
+        return dict(status="ok", images=min(self.images, self.requested), batches=len(self.ready),
+                    end_to_end_ns=self.elapsed_ns(), first_batch_ns=self.ready[0], load_wait_ns=self.wait_ns,
+                    compute_ns=self.compute_ns, shutdown_ns=self.shutdown_ns, anon_peak_bytes=self.anon,
+                    file_peak_bytes=self.file, batch_ready_ns=self.ready)

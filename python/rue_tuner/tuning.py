@@ -16,6 +16,7 @@ from torch.utils.data import DataLoader, get_worker_info
 from . import document as documents
 from . import knobs, random_state
 from .distributed import LeadingRunner, Ranks, world_size
+from .document import Path
 from .errors import Refused, TuneError, explain
 from .program import INTERRUPTED, STUDY, Relay, Run, Watchdog, ctrl_c_interrupts, temporary_folder, time_limit
 from .result import Result
@@ -30,14 +31,26 @@ Loader = Union[DataLoader, Callable[..., Iterable]]
 Models = Union[str, Iterable[str], Mapping[str, Optional[Callable[[Any], Any]]], None]
 
 
-def tune(loader: Loader, models: Models = None, *, budget: str = "2m", images: Optional[int] = None, epochs: int = 1,
-         space: Optional[Mapping[str, Any]] = None, count: Optional[Callable[[Any], int]] = None,
-         against: Any = None, out: Union[str, os.PathLike, None] = None, isolate: bool = False, quiet: bool = False,
-         **options: Any) -> Result:
+def tune(
+    loader: Loader,
+    models: Models = None,
+    *,
+    budget: str = "2m",
+    images: Optional[int] = None,
+    epochs: int = 1,
+    space: Optional[Mapping[str, Any]] = None,
+    count: Optional[Callable[[Any], int]] = None,
+    against: Any = None,
+    out: Optional[Path] = None,
+    isolate: bool = False,
+    quiet: bool = False,
+    **options: Any,
+) -> Result:
     """Finds the configuration of `loader` that is good for all `models`, by regret.
 
-    loader   a torch.utils.data.DataLoader, or an object that holds one, such as accelerate's or timm's loader, or a rue.Loader:
-             each trial gets a copy with other knobs; or a factory make_loader(batch_size, num_workers, **knobs) that returns any iterable of batches
+    loader   a torch.utils.data.DataLoader, or an object that holds one, such as accelerate's or timm's loader, or a
+             rue.Loader: each trial gets a copy with other knobs; or a factory make_loader(batch_size, num_workers,
+             **knobs) that returns any iterable of batches
     models   names of the catalogue, which sleep as long as a batch takes (`rue models`), such as ["resnet50@h100"];
              or a dict {name: step}, where step(batch) is a training or inference step, and None stands for the
              catalogue's; default: four models of the catalogue
@@ -49,18 +62,20 @@ def tune(loader: Loader, models: Models = None, *, budget: str = "2m", images: O
     count    a function of a batch that returns its number of images [the items that the DataLoader collates]
     against  a rue.Loader of the same images: measured in the same study, and `result.gain` says what it gains
     out      folder of the study, which the same call continues [none is kept]
-    isolate  run the trials in a process of their own; `loader`, the steps and `count` must be functions that can be imported
+    isolate  run the trials in a process of their own; `loader`, the steps and `count` must be functions that can be
+             imported
     quiet    print nothing
     options  other options of `rue tune` by name, such as epsilon="1%", strategy="grid", max_memory="8GB"
 
-    Trials run in the calling thread. Steps really run, so give a copy of a model that must not be trained. The states of
-    the random generators are afterwards as before. Returns a Result; after Ctrl-C, that of the trials so far.
+    Trials run in the calling thread. Steps really run, so give a copy of a model that must not be trained. The states
+    of the random generators are afterwards as before. Returns a Result; after Ctrl-C, that of the trials so far.
     Raises TypeError or ValueError for arguments that make no sense, TuneError for a study without a result, and
     KeyboardInterrupt if Ctrl-C came before there was one.
     """
     subject, steps = prepare(loader, models, images, epochs, space, count, against)
     if against is not None and (isolate or world_size() > 1):
-        raise ValueError("against= compares loaders in one process: leave out isolate=, and call it outside of torch.distributed")
+        raise ValueError("against= compares loaders in one process: leave out isolate=, and call it outside of "
+                         "torch.distributed")
     with random_state.kept():
         result = tune_prepared(subject, steps, models, budget, out, isolate, quiet, options)
     result.config, result.dataloader_kwargs = map(subject.own_values, (result.config, result.dataloader_kwargs))
@@ -103,7 +118,8 @@ def tune_together(subject, steps, arguments, out, quiet):
 
 
 def run_study(subject, runner, arguments, out, isolate, quiet):
-    """Runs `rue tune` with the words that `arguments()` returns, in the folder `out`, or in one that is removed. Returns the Result."""
+    """Runs `rue tune` with the words that `arguments()` returns, in the folder `out`, or in one that is removed.
+    Returns the Result."""
     with contextlib.ExitStack() as stack:
         folder = pathlib.Path(out or stack.enter_context(temporary_folder()))
         run = perform(lambda: ["tune", "--out", str(folder), *arguments()], runner, subject, isolate, quiet)
@@ -121,16 +137,29 @@ def run_study(subject, runner, arguments, out, isolate, quiet):
             best["against"] = subject.gain(folder, best)
             path.write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
     for part in document["recommendations"] if subject.name == "torch" else []:
-        part["torch"] = {name: value for name, value in (part.get("torch") or {}).items() if name in subject.arguments()}
+        measured = (part.get("torch") or {}).items()
+        part["torch"] = {name: value for name, value in measured if name in subject.arguments()}
     if document["recommendations"][0].get("config") is None:
         raise failure(run, runner)
     result = Result(document, run.report, run.code in INTERRUPTED or run.stack is not None)
-    if runner.workers_fail and len(subject.space["num_workers"]) > 1 and not any(row["num_workers"] for row in result.rows):
+    searched = len(subject.space["num_workers"]) > 1
+    if runner.workers_fail and searched and not any(row["num_workers"] for row in result.rows):
         warnings.warn(f"no configuration with workers could be measured: {runner.workers_fail}", stacklevel=4)
     return result
 
 
-def check(result, loader, *, budget, models, quiet, images=None, epochs=1, space=None, count=None):
+def check(
+    result: Result,
+    loader: Loader,
+    *,
+    budget: str,
+    models: Models,
+    quiet: bool,
+    images: Optional[int] = None,
+    epochs: int = 1,
+    space: Optional[Mapping[str, Any]] = None,
+    count: Optional[Callable[[Any], int]] = None,
+) -> str:
     """As Result.check."""
     subject, steps = prepare(loader, models, images, epochs, space, count)
     runner = Runner(subject, steps)
@@ -148,8 +177,8 @@ def prepare(loader, models, images, epochs, space, count, against=None):
         raise TuneError("tune() was called in a worker of a DataLoader: call it in the main process")
     imports_script = getattr(multiprocessing.current_process(), "_inheriting", False)  # as a spawned worker does
     if STUDY.locked() or imports_script:
-        raise TuneError("tune() was called within a trial of another tune(): one study runs at a time. In a script, call it under "
-                        "`if __name__ == '__main__':`")
+        raise TuneError("tune() was called within a trial of another tune(): one study runs at a time. In a script, "
+                        "call it under `if __name__ == '__main__':`")
     images, epochs = knobs.plain(images), knobs.plain(epochs)
     for name, value in (("images", images), ("epochs", epochs)):
         if not (knobs.is_at_least(value, 1) or name == "images" and value is None):
@@ -157,7 +186,8 @@ def prepare(loader, models, images, epochs, space, count, against=None):
     steps = {name: step for name, step in models.items() if step is not None} if isinstance(models, dict) else {}
     for name in model_names(models):
         if not isinstance(name, str) or "," in name or not 0 < len(name.encode()) < 96:
-            raise TypeError(f"models: {name!r} is not a name of 1 to 95 bytes without commas; steps are given as a dict {{name: step}}")
+            raise TypeError(f"models: {name!r} is not a name of 1 to 95 bytes without commas; steps are given as a "
+                            "dict {name: step}")
         if not callable(steps.get(name, print)):
             raise TypeError(f"models: {name} must be a function of a batch, or None for a model of the catalogue")
     if against is not None:
@@ -211,12 +241,14 @@ def failure(run, runner):
         text = f"rue was killed by signal {-run.code}"
     if run.stack is not None:
         text = f"a trial took too long and was given up: {text}\n\nThe thread that ran it was here:\n{run.stack}"
-        names = [thread.name for thread in threading.enumerate() if thread is not threading.current_thread() and not isinstance(thread, OWN_THREADS)]
-        if names and runner.config.get("num_workers") and runner.config.get("multiprocessing_context", "fork") == "fork":
-            text += (f"\nOther threads ran while workers were forked ({', '.join(names[:5])}). A worker waits forever for a lock that one "
-                     'of them held: multiprocessing_context="spawn" has none of these.')
-    tracebacks = [trace for reason, trace in runner.reasons.items() if reason in text] or list(runner.reasons.values())[-1:]
-    return TuneError("\n\n".join([text, *tracebacks]))
+        others = [thread for thread in threading.enumerate() if thread is not threading.current_thread()]
+        names = [thread.name for thread in others if not isinstance(thread, OWN_THREADS)]
+        config = runner.config
+        if names and config.get("num_workers") and config.get("multiprocessing_context", "fork") == "fork":
+            text += (f"\nOther threads ran while workers were forked ({', '.join(names[:5])}). A worker waits forever "
+                     'for a lock that one of them held: multiprocessing_context="spawn" has none of these.')
+    tracebacks = [trace for reason, trace in runner.reasons.items() if reason in text]
+    return TuneError("\n\n".join([text, *(tracebacks or list(runner.reasons.values())[-1:])]))
 
 
 def model_names(models):
@@ -254,12 +286,14 @@ def option_words(options):
 
 def isolated_command(subject, steps):
     """The command of a runner that imports the factory by its name."""
-    words = [sys.executable, "-m", "rue_tuner.runner", import_name(getattr(subject, "factory", None), "loader"), "--parent", str(os.getpid())]
+    target = import_name(getattr(subject, "factory", None), "loader")
+    words = [sys.executable, "-m", "rue_tuner.runner", target, "--parent", str(os.getpid())]
     for name, knob in subject.knobs.items():
         if name in subject.requested:
             text = f"{name}={','.join(knob.words)}"
             if parse_knobs([text])[name] != knob.values:
-                raise TypeError(f"isolate=True passes the values of {name} as texts: give numbers, flags or texts without spaces")
+                raise TypeError(f"isolate=True passes the values of {name} as texts: give numbers, flags or texts "
+                                "without spaces")
             words += ["--knob", text]
     if subject.given_images:
         words += ["--images", str(subject.given_images)]
@@ -267,15 +301,17 @@ def isolated_command(subject, steps):
         words += ["--model", f"{name}={import_name(step, name)}"]
     if subject.given_count:
         words += ["--count", import_name(subject.given_count, "count")]
+    words += ["--epochs", str(subject.epochs)]
     path = os.pathsep.join([str(pathlib.Path(__file__).parents[1]), *filter(None, sys.path)])
-    return f"env PYTHONPATH={shlex.quote(path)} " + " ".join(map(shlex.quote, words + ["--epochs", str(subject.epochs)]))
+    return f"env PYTHONPATH={shlex.quote(path)} " + " ".join(map(shlex.quote, words))
 
 
 def import_name(function, title):
     """MODULE:NAME of a function that another process can import."""
     name = getattr(function, "__qualname__", "<")
     if "<" in name:
-        raise TypeError(f"isolate=True imports the {title} in another process: it must be a function at the top of a module")
+        raise TypeError(f"isolate=True imports the {title} in another process: it must be a function at the top of a "
+                        "module")
     module = inspect.getmodule(function)
     if module.__name__ != "__main__":
         return f"{module.__name__}:{name}"

@@ -10,7 +10,8 @@ class Watched:
 
     def __init__(self, collate, workers):
         self.collate = collate
-        self.counts = torch.zeros(max(1, workers), 3, dtype=torch.int64, device="cpu").share_memory_()  # batches, items, largest
+        # of each worker: batches, items, largest
+        self.counts = torch.zeros(max(1, workers), 3, dtype=torch.int64, device="cpu").share_memory_()
 
     @classmethod
     def attach(cls, loader):
@@ -23,7 +24,8 @@ class Watched:
     def __call__(self, items):
         worker = torch_data.get_worker_info()
         mine = self.counts[worker.id if worker else 0]
-        images = len(items) if isinstance(items, (list, tuple)) else count_images(items)  # __getitems__ may return a batch
+        # __getitems__ may return a batch
+        images = len(items) if isinstance(items, (list, tuple)) else count_images(items)
         mine[:2] += torch.tensor([1, images], device="cpu")
         mine[2] = max(int(mine[2]), images)
         return self.collate(items)
@@ -36,7 +38,8 @@ class Watched:
         return int(self.counts[:, 2].max())
 
     def images(self, delivered):
-        """Images of the first `delivered` batches; exact when all that were made have been delivered, else by their mean."""
+        """Images of the first `delivered` batches; exact when all that were made have been delivered, else by their
+        mean."""
         made, items, _ = self.counts.sum(0).tolist()
         if made * self.largest() - items < self.largest():  # all are full, but for the last one
             return min(delivered * self.largest(), items)

@@ -4,19 +4,20 @@ import contextlib
 import os
 import warnings
 import weakref
-from typing import Any, NamedTuple
+from typing import Any, Dict, NamedTuple
 
 from .host import Delivery
+from .native import Batches
 from .ranks import local_rank
 
 PORTABLE = 1  # cudaHostRegisterPortable
 
 
-def find_device(torch, name):
+def find_device(torch: Any, name: str) -> Any:
     """The torch.device "cuda:N". "cuda" is that of LOCAL_RANK, or the current one. Raises RuntimeError."""
     if not torch.cuda.is_available():
-        raise RuntimeError(f"device={name!r}: PyTorch {torch.__version__} finds no GPU; check nvidia-smi and that PyTorch is built for CUDA, or use "
-                           "device=None")
+        raise RuntimeError(f"device={name!r}: PyTorch {torch.__version__} finds no GPU; check nvidia-smi and that "
+                           "PyTorch is built for CUDA, or use device=None")
     count, index, rank = torch.cuda.device_count(), torch.device(name).index, local_rank()
     if index is None:
         index = rank if rank is not None and rank < count else torch.cuda.current_device()
@@ -40,8 +41,9 @@ class Slabs:
             self.addresses.discard(address)
             self.wanted = False
             self._forget_error()
-            warnings.warn(f"{self.slab_bytes:,} bytes could not be registered with CUDA (error {status}): batches are copied to the GPU more slowly; "
-                          "lower prefetch_factor or batch_size, or use pin_memory=False", stacklevel=2)
+            warnings.warn(f"{self.slab_bytes:,} bytes could not be registered with CUDA (error {status}): batches are "
+                          "copied to the GPU more slowly; lower prefetch_factor or batch_size, or use pin_memory=False",
+                          stacklevel=2)
 
     def _forget_error(self):
         """CUDA keeps the error of a failed call, and the next kernel of PyTorch would raise it: this one does."""
@@ -83,18 +85,18 @@ def leave(process, torch, device, side, copies, slabs, batches):
 class DeviceFeed:
     """Batches in memory of a GPU. The interface is HostFeed's.
 
-    The side stream copies a slab, and normalises it into memory that was allocated for the stream of the caller: it waits for
-    what that stream did with this memory before, and that stream waits for the event `ready`. PyTorch knows nothing of slabs, so
-    each one is lent until its own event `copied`."""
+    The side stream copies a slab, and normalises it into memory that was allocated for the stream of the caller: it
+    waits for what that stream did with this memory before, and that stream waits for the event `ready`. PyTorch knows
+    nothing of slabs, so each one is lent until its own event `copied`."""
 
-    def __init__(self, batches, output, shapes, options, device, normal):
+    def __init__(self, batches: Batches, output: Any, shapes: Any, options: Dict[str, Any], device: Any, normal: Any):
         torch = self.torch = output.torch
         self.batches, self.output, self.shapes, self.options = batches, output, shapes, options
         self.device, self.lease, self.ahead = device, None, collections.deque()
         self.copies = {}  # {lease: (its event, labels that are copied with it)}, in the order of the side stream
         # The strategy "memory" gives pages of free slabs back to the system, which CUDA would not notice.
-        slab_bytes = options["batch_size"] * batches.image_bytes
-        self.slabs = Slabs(torch, slab_bytes, options["pin_memory"] is not False and options["batch_strategy"] != "memory")
+        registers = options["pin_memory"] is not False and options["batch_strategy"] != "memory"
+        self.slabs = Slabs(torch, options["batch_size"] * batches.image_bytes, registers)
         self.levels = options["dtype"] == "uint8" and options["normalize"]
         kept = "uint8" if options["dtype"] == "uint8" and not options["normalize"] else "float32"
         self.image_dtype = getattr(torch, options["image_dtype"] or kept)
@@ -103,12 +105,15 @@ class DeviceFeed:
             self.side = torch.cuda.Stream(self.device)
             with torch.cuda.stream(self.side):
                 self.full, self.mean, self.std = map(self._constant, ([255.0], *normal))
-        self.leave = weakref.finalize(self, leave, os.getpid(), torch, self.device, self.side, self.copies, self.slabs, batches)
+        owned = self.side, self.copies, self.slabs, batches
+        self.leave = weakref.finalize(self, leave, os.getpid(), torch, self.device, *owned)
         self.leave.atexit = batches.close.atexit
 
     def _constant(self, numbers):
-        """A tensor, since PyTorch divides by a number as it multiplies by the inverse, which rounds otherwise than the CPU."""
-        return self.torch.tensor(numbers, dtype=self.torch.float32, device=self.device).view(-1 if self.options["layout"] == "nhwc" else (-1, 1, 1))
+        """A tensor, since PyTorch divides by a number as it multiplies by the inverse, which rounds otherwise than the
+        CPU."""
+        shape = -1 if self.options["layout"] == "nhwc" else (-1, 1, 1)
+        return self.torch.tensor(numbers, dtype=self.torch.float32, device=self.device).view(shape)
 
     def rewind(self, epoch, first):
         with self.torch.cuda.device(self.device):
@@ -161,10 +166,12 @@ class DeviceFeed:
         torch, caller = self.torch, self.torch.cuda.current_stream(self.device)
         self.slabs.register(lease.memory[0])
         views = self.output.images(lease, self.shapes, self.options["dtype"])
-        labels = torch.empty(lease.count, dtype=getattr(torch, self.options["label_dtype"]), device="cpu", pin_memory=self.slabs.wanted)
+        label_dtype = getattr(torch, self.options["label_dtype"])
+        labels = torch.empty(lease.count, dtype=label_dtype, device="cpu", pin_memory=self.slabs.wanted)
         labels.copy_(self.output.integers(lease.labels, self.options["label_dtype"]))
         copied, ready = torch.cuda.Event(blocking=True), torch.cuda.Event()
-        images_out = [torch.empty(view.shape, dtype=self.image_dtype, device=self.device, memory_format=self.memory_format) for view in views]
+        kept = dict(dtype=self.image_dtype, device=self.device, memory_format=self.memory_format)
+        images_out = [torch.empty(view.shape, **kept) for view in views]
         labels_out = torch.empty(labels.shape, dtype=labels.dtype, device=self.device)
         try:
             with torch.cuda.stream(self.side):

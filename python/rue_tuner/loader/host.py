@@ -1,5 +1,7 @@
 """Batches in memory of the CPU."""
-from typing import Any, NamedTuple
+from typing import Any, Dict, NamedTuple
+
+from .native import Batches
 
 
 class Delivery(NamedTuple):
@@ -16,7 +18,7 @@ class HostFeed:
 
     Feeds have the same methods; one thread calls them. After an exception only `rewind` says what is next."""
 
-    def __init__(self, batches, output, shapes, options):
+    def __init__(self, batches: Batches, output: Any, shapes: Any, options: Dict[str, Any]):
         self.batches, self.output, self.shapes, self.options = batches, output, shapes, options
 
     def rewind(self, epoch, first):
@@ -30,7 +32,8 @@ class HostFeed:
         copied = len(self.batches.held) > self.options["hold"]
         if copied:
             images = [self.output.copy(view) for view in images]
-        return Delivery(lease.count, images, self.output.integers(lease.labels, self.options["label_dtype"]), lease.items, copied)
+        labels = self.output.integers(lease.labels, self.options["label_dtype"])
+        return Delivery(lease.count, images, labels, lease.items, copied)
 
     def close(self):
         self.batches.close()

@@ -6,14 +6,27 @@ import threading
 import time
 import warnings
 from collections.abc import Mapping  # of typing, it makes isinstance 20 times as slow
-from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Union
+from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Tuple, Union, cast
 
 from .. import machine
-from ..document import read
+from ..document import Path, read
 from . import native
 from .device import DeviceFeed, find_device
-from .host import HostFeed
-from .options import EVEN, KNOBS, augment_text, check_options, given_share, listed, native_options, parts_of, plain, refuse_unknown, settle_dtype, subset_text
+from .host import Delivery, HostFeed
+from .options import (
+    EVEN,
+    KNOBS,
+    augment_text,
+    check_options,
+    given_share,
+    listed,
+    native_options,
+    parts_of,
+    plain,
+    refuse_unknown,
+    settle_dtype,
+    subset_text,
+)
 from .output import BYTES, make_output
 from .position import MOST_EPOCH, Position
 from .ranks import find_share, local_ranks
@@ -22,19 +35,21 @@ from .stats import Stats
 
 CHANGING = ("memory", "adaptive")  # strategies that change the size of batches
 MEMORY_SHARE = 0.9  # of the available memory, for batches
-Path = Union[str, "os.PathLike[str]"]
+OF_DATA = ("format", "image_key", "label_key", "missing_chunks", "subset")  # options that the opened data depend on
+Recipe = Union[str, Mapping[str, Any]]
+Numbers = Union[str, Sequence[float], None]
 
 
 class Sampler:
     """What frameworks look for in a loader: set_epoch, and the number of images."""
 
-    def __init__(self, loader):
+    def __init__(self, loader: "Loader"):
         self.loader = loader
 
-    def set_epoch(self, epoch):
+    def set_epoch(self, epoch: int) -> None:
         self.loader.set_epoch(epoch)
 
-    def __len__(self):
+    def __len__(self) -> int:
         return self.loader.images
 
 
@@ -50,62 +65,113 @@ class Loader:
                      the knobs, as `config` of recommendation.json names them (docs/tuning.md); num_workers None:
                      the CPUs of this process; pin_memory matters only with a GPU in `device`
     transform        "eval": resize and centre crop; "train": random crop and flip, by `augment`: a preset or a dict;
-                     or several views of each image: "dino", "simclr,simclr", or a list of presets and dicts (docs/augmentation.md)
+                     or several views of each image: "dino", "simclr,simclr", or a list of presets and dicts
+                     (docs/augmentation.md)
     image_size       pixels of the result: a side, or (height, width)
-    resize           before the centre crop: "crop_pct": the short side to image_size / crop_pct, rounded down; a number: the short side;
-                     (height, width); "exact": to image_size; "none"
-    interpolation    "bilinear" or "bicubic", antialiased as in Pillow; with transform="train" also "random": one for each image
+    resize           before the centre crop: "crop_pct": the short side to image_size / crop_pct, rounded down;
+                     a number: the short side; (height, width); "exact": to image_size; "none"
+    interpolation    "bilinear" or "bicubic", antialiased as in Pillow; with transform="train" also "random": one for
+                     each image
     channels         3: RGB; 1: grey
-    mean, std        of float32 values: numbers for each channel, "imagenet", "clip", "inception" or "none" [ImageNet's]
+    mean, std        of float32 values: numbers for each channel, "imagenet", "clip", "inception" or "none"
+                     [ImageNet's]
     layout           "nchw", or "nhwc": channels last
-    dtype            of batches on the CPU: "float32", normalised as torchvision does; "uint8": levels, 0 to 255 [with a device uint8,
-                     if the data are images or uint8]
+    dtype            of batches on the CPU: "float32", normalised as torchvision does; "uint8": levels, 0 to 255
+                     [with a device uint8, if the data are images or uint8]
     shuffle, drop_last  [True with transform="train", else False]
     seed             of order and crops; each epoch has its own
     rank, world_size, share, even
-                     which part of the data this process loads [torch.distributed's rank, or torchrun's]; world_size="env":
-                     also MPI's and Slurm's; even "drop" or "pad": all ranks have as many batches; False: each image once
+                     which part of the data this process loads [torch.distributed's rank, or torchrun's];
+                     world_size="env": also MPI's and Slurm's; even "drop" or "pad": all ranks have as many batches;
+                     False: each image once
     output           "torch" or "numpy"
-    device           "cuda" or "cuda:1": images and labels are copied to this GPU, and normalised there [they stay on the CPU]; "cuda" is
-                     the GPU of torchrun's LOCAL_RANK, or the current one; then image_dtype is "float32", "bfloat16" or "float16"
-                     ["float32"], channels_last=True their memory format; normalize=False: levels
-    subset           which items of the data: "0:1000", "10%", "class:cat,dog", "names.txt" (docs/data.md); or their numbers, such as
-                     the indices of torch.utils.data.Subset; or a share, such as 0.1 [all]
-    returns          which of images, labels, items (numbers in the data, also with a subset) and keys (names) a batch has: a sequence for a tuple,
-                     a mapping {name: which} for a dict, or one of them
+    device           "cuda" or "cuda:1": images and labels are copied to this GPU, and normalised there [they stay on
+                     the CPU]; "cuda" is the GPU of torchrun's LOCAL_RANK, or the current one; then image_dtype is
+                     "float32", "bfloat16" or "float16" ["float32"], channels_last=True their memory format;
+                     normalize=False: levels
+    subset           which items of the data: "0:1000", "10%", "class:cat,dog", "names.txt" (docs/data.md); or their
+                     numbers, such as the indices of torch.utils.data.Subset; or a share, such as 0.1 [all]
+    returns          which of images, labels, items (numbers in the data, also with a subset) and keys (names) a batch
+                     has: a sequence for a tuple, a mapping {name: which} for a dict, or one of them
     batch_transform  a function of images and labels, in the caller's thread, that returns both, such as MixUp
     hold             batches that the caller keeps at the same time without a copy
     bad_images       "fail": DataError for a damaged image; "replace": another image instead
     format, image_key, label_key, decode, orientation, max_pixels, missing_chunks   as the options of `rue tune`
 
-    images has shape [n, channels, *image_size], or [n, *the shape of the tensors]; with several views it is a list of such tensors; labels int64 [n]. n is batch_size, or less in the last
-    batch. A batch is memory of the loader, which is used again when the last tensor of it is gone; it may be written to.
+    images has shape [n, channels, *image_size], or [n, *the shape of the tensors]; with several views it is a list of
+    such tensors. labels is int64 [n]. n is batch_size, or less in the last batch. A batch is memory of the loader,
+    which is used again when the last tensor of it is gone; it may be written to.
 
-    Raises FileNotFoundError, DataError, ValueError, TypeError, OSError, MemoryError; RuntimeError for uses at the wrong time.
+    Raises FileNotFoundError, DataError, ValueError, TypeError, OSError, MemoryError; RuntimeError for uses at the
+    wrong time.
     """
 
     batch_sampler = None  # Lightning and timm ask for it beside `sampler`
 
-    def __init__(self, data: Path, *, batch_size: int = 64, num_workers: Optional[int] = None, prefetch_factor: int = 2,
-                 parallelism: str = "batch", pin_memory: Optional[bool] = None, max_queue_size: int = 0, read: str = "auto",
-                 batch_strategy: str = "fixed", transform: str = "eval", augment: Union[str, Mapping[str, Any], Sequence[Union[str, Mapping[str, Any]]]] = "mild",
-                 decode: str = "exact", orientation: str = "ignore", dtype: Optional[str] = None,
-                 mean: Union[Sequence[float], str, None] = None, std: Union[Sequence[float], str, None] = None, normalize: bool = True, shuffle: Optional[bool] = None, seed: int = 0,
-                 drop_last: Optional[bool] = None, rank: Optional[int] = None, world_size: Union[int, str, None] = None,
-                 share: str = "strided", even: Union[str, bool, None] = None, output: str = "torch", device: Any = None,
-                 image_dtype: Any = None, channels_last: bool = False, label_dtype: str = "int64",
-                 returns: Union[str, Sequence[str], Mapping[str, str]] = ("images", "labels"),
-                 batch_transform: Optional[Callable[[Any, Any], Any]] = None, hold: int = 2, bad_images: str = "fail",
-                 max_pixels: int = 2 ** 28, missing_chunks: str = "fill", format: Optional[str] = None,
-                 image_key: Optional[str] = None, label_key: Optional[str] = None, image_size: Union[int, Sequence[int], str] = 224,
-                 resize: Union[int, Sequence[int], str] = "crop_pct", crop_pct: float = 0.875, interpolation: str = "bilinear",
-                 channels: int = 3, layout: str = "nchw", subset: Any = None, **unknown: Any):
+    # These change when the loader is opened.
+    _batches: Any = None  # native.Batches
+    _feed: Any = None  # HostFeed or DeviceFeed
+    _output: Any = None
+    _plain: bool  # the caller wants (images, labels)
+
+    def __init__(
+        self,
+        data: Path,
+        *,
+        batch_size: int = 64,
+        num_workers: Optional[int] = None,
+        prefetch_factor: int = 2,
+        parallelism: str = "batch",
+        pin_memory: Optional[bool] = None,
+        max_queue_size: int = 0,
+        read: str = "auto",
+        batch_strategy: str = "fixed",
+        transform: str = "eval",
+        augment: Union[Recipe, Sequence[Recipe]] = "mild",
+        decode: str = "exact",
+        orientation: str = "ignore",
+        dtype: Optional[str] = None,
+        mean: Numbers = None,
+        std: Numbers = None,
+        normalize: bool = True,
+        shuffle: Optional[bool] = None,
+        seed: int = 0,
+        drop_last: Optional[bool] = None,
+        rank: Optional[int] = None,
+        world_size: Union[int, str, None] = None,
+        share: str = "strided",
+        even: Union[str, bool, None] = None,
+        output: str = "torch",
+        device: Any = None,
+        image_dtype: Any = None,
+        channels_last: bool = False,
+        label_dtype: str = "int64",
+        returns: Union[str, Sequence[str], Mapping[str, str]] = ("images", "labels"),
+        batch_transform: Optional[Callable[[Any, Any], Any]] = None,
+        hold: int = 2,
+        bad_images: str = "fail",
+        max_pixels: int = 2 ** 28,
+        missing_chunks: str = "fill",
+        format: Optional[str] = None,
+        image_key: Optional[str] = None,
+        label_key: Optional[str] = None,
+        image_size: Union[int, Sequence[int], str] = 224,
+        resize: Union[int, Sequence[int], str] = "crop_pct",
+        crop_pct: float = 0.875,
+        interpolation: str = "bilinear",
+        channels: int = 3,
+        layout: str = "nchw",
+        subset: Any = None,
+        **unknown: Any,
+    ):
         given = {name: value for name, value in locals().items() if name in OPTIONS}
         refuse_unknown(unknown, OPTIONS)
         self._open(os.fsdecode(data), given)
 
     @classmethod
-    def from_recommendation(cls, recommendation: Any, data: Optional[Path] = None, *, mode: Optional[str] = None, **overrides: Any) -> "Loader":
+    def from_recommendation(
+        cls, recommendation: Any, data: Optional[Path] = None, *, mode: Optional[str] = None, **overrides: Any
+    ) -> "Loader":
         """The loader that was recommended.
 
         recommendation  the folder of a study, its recommendation.json, or a Result
@@ -116,15 +182,15 @@ class Loader:
         Raises ValueError for a recommendation of other data or another loader, and what Loader raises.
         """
         part = choose(recommendation.document if hasattr(recommendation, "document") else read(recommendation), mode)
-        path = data if data is not None else part["variant"]["path"]
+        path, kind = part["variant"]["path"] if data is None else data, part["variant"]["mode"]
         if not path:
             raise ValueError("the recommendation does not say where the data are: give data=")
         loader = cls(path, **options_of(part, overrides))
-        if loader._data.raw != (part["variant"]["mode"] == "raw"):
-            raise ValueError(f"{path} is not {part['variant']['mode']} data, which the recommendation is for: give other data, or mode=")
+        if loader._data.raw != (kind == "raw"):
+            raise ValueError(f"{path} is not {kind} data, which the recommendation is for: give other data, or mode=")
         return loader
 
-    def _open(self, path, options, data=None):
+    def _open(self, path: str, options: Dict[str, Any], data: Optional[native.Data] = None) -> None:
         self._given = {name: OPTIONS[name] if value is None else plain(value) for name, value in options.items()}
         self._given.update({name: listed(self._given[name]) for name in ("image_size", "resize", "mean", "std")})
         self._given["subset"] = subset_text(self._given.get("subset"))
@@ -139,8 +205,9 @@ class Loader:
             options["even"] = "drop" if options["drop_last"] else "pad"
         check_options(options)
         self._lock, self._process = threading.RLock(), os.getpid()
-        self._share = self._batches = self._feed = self._output = None
-        self._position, self._start, self._end, self._resumed = Position(0, 0), Position(0, 0), 0, False
+        self._share: Tuple[int, ...] = ()  # of _ranks
+        self._position, self._end, self._resumed = Position(0, 0), 0, False
+        self._start: Optional[Position] = Position(0, 0)  # of the next epoch; None: it follows
         self._aligned = self._closed = self._warned = False  # aligned: the feed is at _position
         self._iteration, self._begun, self.stats = 0, 0, Stats()
         self._data = data or native.Data(path, options["subset"], native_options(self._options))
@@ -150,11 +217,12 @@ class Loader:
             warnings.warn(f"{path} has no labels: all of them are 0", stacklevel=3)
         facts = self._data.facts(native_options(options))
         self._augment = facts.augment.decode()
-        self._shapes, normal = [tuple(shape) for shape in facts.shape[:facts.views]], (tuple(facts.mean), tuple(facts.std))
+        self._shapes = [tuple(shape) for shape in facts.shape[:facts.views]]
         channels = self._shapes[0][2 if options["layout"] == "nhwc" else 0]
         settle_dtype(options, self._data.raw or self._data.dtype == "uint8", channels)
-        # Levels of other channels are only divided by 255.
-        self._normal = [numbers[:channels] for numbers in normal] if channels == options["channels"] else ((0.0,) * channels, (1.0,) * channels)
+        self._normal = facts.mean[:channels], facts.std[:channels]
+        if channels != options["channels"]:  # levels of other channels are only divided by 255
+            self._normal = [0.0] * channels, [1.0] * channels
         # More of what is wrong with options is known only now.
         self._data.images(native_options(self._options, **given_share(options)), EVEN[False])
 
@@ -191,17 +259,17 @@ class Loader:
             raise IndexError(f"item {item}: the data have the items 0 to {self._data.whole_items - 1}")
         return self._data.key(item)
 
-    def _ranks(self):
+    def _ranks(self) -> Tuple[int, ...]:
         """(rank, ranks, images of the rank, images that it loads in an epoch), which the first iteration decides."""
         if self._batches is not None:
             return self._share
         rank, ranks = find_share(self._options["rank"], self._options["world_size"])
-        if self._share is None or self._share[:2] != (rank, ranks):
+        if self._share[:2] != (rank, ranks):
             wanted = native_options(self._options, rank=rank, world_size=ranks)
             share, images = self._data.images(wanted, EVEN[self._options["even"] if ranks > 1 else False])
             if images == 0:
-                raise ValueError(f"{self._data.items} items for {ranks} ranks, and even='drop': nothing is left to load; use "
-                                 "fewer ranks, or even='pad'")
+                raise ValueError(f"{self._data.items} items for {ranks} ranks, and even='drop': nothing is left to "
+                                 "load; use fewer ranks, or even='pad'")
             self._share = rank, ranks, share, images
         return self._share
 
@@ -218,14 +286,14 @@ class Loader:
         """Images of this rank in an epoch."""
         return self._end_from(0)
 
-    def _end_from(self, first):
+    def _end_from(self, first: int) -> int:
         """Where an epoch that begins at an image ends."""
         size, images = self._options["batch_size"], self._ranks()[3]
         return max(images - (images - first) % size if self._options["drop_last"] else images, first)
 
     @property
     def batch_size(self) -> int:
-        return self._options["batch_size"]
+        return int(self._options["batch_size"])
 
     @property
     def sampler(self) -> Sampler:
@@ -233,9 +301,10 @@ class Loader:
 
     def __len__(self) -> int:
         """Batches of this rank in an epoch. Raises TypeError if the strategy changes their size."""
-        if self._options["batch_strategy"] in CHANGING:
-            raise TypeError(f"the number of batches is not known: batch_strategy {self._options['batch_strategy']} changes their size")
-        return -(-self.images // self._options["batch_size"])
+        strategy = self._options["batch_strategy"]
+        if strategy in CHANGING:
+            raise TypeError(f"the number of batches is not known: batch_strategy {strategy} changes their size")
+        return -(-self.images // self.batch_size)
 
     @property
     def bad_images(self) -> int:
@@ -249,9 +318,10 @@ class Loader:
         """The epoch of the batches that are delivered; before and after them that of the next ones."""
         return self._where().epoch
 
-    def _where(self):
-        at, end = (self._start, self._end_from(self._start.images)) if self._start else (self._position, self._end)
-        return at.after(end)
+    def _where(self) -> Position:
+        if self._start:
+            return self._start.after(self._end_from(self._start.images))
+        return self._position.after(self._end)
 
     def set_epoch(self, epoch: int) -> None:
         """The next iteration is of this epoch. Without it, each iteration begins the next one."""
@@ -261,10 +331,11 @@ class Loader:
         if not (self._resumed and self._start and self._start.epoch == epoch):
             self._start, self._resumed = Position(epoch, 0), False
 
-    def _identity(self):
+    def _identity(self) -> Dict[str, Any]:
         """What must be the same where a state is loaded."""
         options = self._options
-        same = dict(data=self._data.digest, **{name: options[name] for name in ("seed", "shuffle", "share", "transform", "decode", "orientation")})
+        compared = ("seed", "shuffle", "share", "transform", "decode", "orientation")
+        same = dict(data=self._data.digest, **{name: options[name] for name in compared})
         if options["transform"] == "train":
             same["augment"] = self._augment
         if options["batch_strategy"] == "round-robin":
@@ -272,16 +343,17 @@ class Loader:
         return same
 
     def state_dict(self) -> Dict[str, Any]:
-        """The position after the batches that were delivered, or that `set_epoch` chose: numbers and texts, the same on all ranks."""
+        """The position after the batches that were delivered, or that `set_epoch` chose: numbers and texts, the same on
+        all ranks."""
         return self._where().state(self.world_size, self._identity())
 
     def load_state_dict(self, state: Mapping[str, Any], strict: bool = True) -> None:
-        """The next iteration continues there. Raises ValueError if the data, the seed, the recipe or the ranks do not suit the
-        state; with `strict` False only if the position does not exist."""
+        """The next iteration continues there. Raises ValueError if the data, the seed, the recipe or the ranks do not
+        suit the state; with `strict` False only if the position does not exist."""
         self._start = Position.load(state, self.world_size, self._identity(), strict, self._ranks()[3])
         self._resumed = True
 
-    def __iter__(self) -> "Iterator[Any]":
+    def __iter__(self) -> Iterator[Any]:
         self._check_alone()
         with self._lock:
             self._open_feed()
@@ -289,9 +361,9 @@ class Loader:
             self._iteration += 1
             return Epoch(self, self._iteration)
 
-    def _begin(self, number):
-        """Begins the epoch of a new iterator, before its first batch: some trainers make an iterator and call set_epoch then, or
-        make one and drop it."""
+    def _begin(self, number: int) -> None:
+        """Begins the epoch of a new iterator, before its first batch: some trainers make an iterator and call set_epoch
+        then, or make one and drop it."""
         begin = self._where() if self._start else Position(self._position.epoch + 1, 0)
         end, stats = self._end_from(begin.images), Stats(self._ranks()[3] - min(self._ranks()[2:]))
         self._aligned = False
@@ -299,43 +371,50 @@ class Loader:
         self._position, self._start, self._end, self._resumed, self._begun = begin, None, end, False, number
         self.stats, self._aligned = stats, True
 
-    def _open_feed(self):
+    def _open_feed(self) -> None:
         """Opens the loader at the first use, which needs threads, and perhaps a GPU."""
         if self._closed:
             raise RuntimeError(native.CLOSED)
         if self._feed is not None:
-            now = find_share(self._options["rank"], self._options["world_size"])
-            if now not in (self._share[:2], (0, 1)):
-                raise RuntimeError("this loader began as rank {} of {}, and this process is rank {} of {} now: make a new Loader".format(
-                    *self._share[:2], *now))
-        else:
-            rank, ranks, _, images = self._ranks()
-            self._plain = self._options["returns"] == OPTIONS["returns"]
-            self._output, device = make_output(self._options["output"]), self._options["device"]
-            if device is not None:
-                device = find_device(self._output.torch, device)
-            options = native_options(self._options, rank=rank, world_size=ranks, memory_bytes=int(MEMORY_SHARE * machine.available_bytes()))
-            item_bytes = sum(map(math.prod, self._shapes)) * BYTES[self._options["dtype"]]
-            batches = native.Batches(self._data, options, images, self._options["hold"] + 1, item_bytes, self._options["num_workers"] == 0,
-                                     bool({"items", "keys"} & set(parts_of(self._options["returns"]))))
-            parts = batches, self._output, self._shapes, self._options
-            self._feed = HostFeed(*parts) if device is None else DeviceFeed(*parts, device, self._normal)
-            self._batches = batches
-        return self._feed
+            began, now = self._share[:2], find_share(self._options["rank"], self._options["world_size"])
+            if now not in (began, (0, 1)):
+                raise RuntimeError(f"this loader began as rank {began[0]} of {began[1]}, and this process is rank "
+                                   f"{now[0]} of {now[1]} now: make a new Loader")
+            return
+        options, (rank, ranks, _, images) = self._options, self._ranks()
+        self._plain = options["returns"] == OPTIONS["returns"]
+        self._output, device = make_output(options["output"]), options["device"]
+        if device is not None:
+            device = find_device(self._output.torch, device)
+        memory_bytes = int(MEMORY_SHARE * machine.available_bytes())
+        batches = native.Batches(
+            self._data,
+            native_options(options, rank=rank, world_size=ranks, memory_bytes=memory_bytes),
+            images,
+            max_held=options["hold"] + 1,
+            image_bytes=sum(map(math.prod, self._shapes)) * BYTES[options["dtype"]],
+            waits=options["num_workers"] == 0,
+            numbered=bool({"items", "keys"} & set(parts_of(options["returns"]))),
+        )
+        parts = batches, self._output, self._shapes, options
+        self._feed = HostFeed(*parts) if device is None else DeviceFeed(*parts, device, self._normal)
+        self._batches = batches
 
-    def _check_alone(self):
+    def _check_alone(self) -> None:
         """RuntimeError where another process or thread has the loader."""
         if os.getpid() != self._process:
             raise RuntimeError(native.FORKED)
         if not self._lock.acquire(blocking=False):
-            raise RuntimeError("another thread waits for a batch of this loader: ask for batches in one thread, or make one Loader for each")
+            raise RuntimeError("another thread waits for a batch of this loader: ask for batches in one thread, or "
+                               "make one Loader for each")
         self._lock.release()
 
-    def _next(self, number):
+    def _next(self, number: int) -> Any:
         self._check_alone()
         with self._lock:
             if self._iteration != number:
-                raise RuntimeError("this iterator ended, because a newer one of the same loader was made: use loader.with_() for a second one")
+                raise RuntimeError("this iterator ended, because a newer one of the same loader was made: use "
+                                   "loader.with_() for a second one")
             if self._closed:
                 raise RuntimeError(native.CLOSED)
             if self._begun != number:
@@ -350,19 +429,21 @@ class Loader:
             delivery = self._feed.next()
             self.stats.waited_s += time.monotonic() - begin
             batch = self._batch_of(delivery)
-            self._position, self._aligned = Position(self._position.epoch, self._position.images + delivery.count), True
+            self._position = Position(self._position.epoch, self._position.images + delivery.count)
+            self._aligned = True
             self.stats.images += delivery.count
             self.stats.batches += 1
         return batch
 
-    def _batch_of(self, delivery):
+    def _batch_of(self, delivery: Delivery) -> Any:
         options, labels = self._options, delivery.labels
         images = delivery.images if len(self._shapes) > 1 else delivery.images[0]
         if delivery.copied:
             self.stats.copied += 1
             if not self._warned:
                 self._warned = True
-                warnings.warn(f"more than hold={options['hold']} batches are kept at the same time: from now on they are copied", stacklevel=4)
+                warnings.warn(f"more than hold={options['hold']} batches are kept at the same time: from now on they "
+                              "are copied", stacklevel=4)
         if options["batch_transform"]:
             changed = options["batch_transform"](images, labels)
             if not isinstance(changed, (tuple, list)) or len(changed) != 2:
@@ -370,8 +451,12 @@ class Loader:
             images, labels = changed
         if self._plain:
             return images, labels
-        parts = dict(images=lambda: images, labels=lambda: labels, items=lambda: self._output.integers(delivery.items, "int64"),
-                     keys=lambda: [self._data.key(item) for item in delivery.items])
+        parts: Dict[str, Callable[[], Any]] = {
+            "images": lambda: images,
+            "labels": lambda: labels,
+            "items": lambda: self._output.integers(delivery.items, "int64"),
+            "keys": lambda: [self._data.key(item) for item in delivery.items],
+        }
         returns = options["returns"]
         if isinstance(returns, str):
             return parts[returns]()
@@ -400,40 +485,41 @@ class Loader:
         if "subset" in changes:
             changes["subset"] = subset_text(changes["subset"])
         other = object.__new__(type(self))
-        same = all(changes.get(name, self._options[name]) == self._options[name] for name in ("format", "image_key", "label_key", "missing_chunks", "subset"))
-        other._open(self._absolute, {**self._given, **changes}, self._data if same and self._data.process == os.getpid() else None)
+        same = all(changes.get(name, self._options[name]) == self._options[name] for name in OF_DATA)
+        data = self._data if same and self._data.process == os.getpid() else None
+        other._open(self._absolute, {**self._given, **changes}, data)
         return other
 
-    def __getstate__(self):
+    def __getstate__(self) -> Dict[str, Any]:
         """For another process: the arguments and the position."""
         return dict(path=self._absolute, options=self._given, start=self._where())
 
-    def __setstate__(self, state):
+    def __setstate__(self, state: Dict[str, Any]) -> None:
         self._open(state["path"], state["options"])
         self._start = state["start"]
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         shown = {name: value for name, value in self._options.items() if value != OPTIONS[name]}
         if len(shown.get("subset", "")) > 80:
             shown["subset"] = shown["subset"][:80] + "..."
-        share = "" if self._share is None or self._share[1] == 1 else f", rank {self._share[0]} of {self._share[1]}"
+        share = f", rank {self._share[0]} of {self._share[1]}" if self._share and self._share[1] != 1 else ""
         return f"Loader({self.path!r}, {', '.join(f'{name}={value!r}' for name, value in shown.items())}){share}"
 
 
 class Epoch:
     """The iterator of one epoch."""
 
-    def __init__(self, loader, number):
+    def __init__(self, loader: Loader, number: int):
         self.loader, self.number = loader, number
 
-    def __iter__(self):
+    def __iter__(self) -> "Epoch":
         return self
 
-    def __next__(self):
+    def __next__(self) -> Any:
         return self.loader._next(self.number)
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self.loader)
 
 
-OPTIONS = Loader.__init__.__kwdefaults__
+OPTIONS = cast(Dict[str, Any], Loader.__init__.__kwdefaults__)

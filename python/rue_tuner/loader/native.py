@@ -4,7 +4,21 @@ import os
 import pathlib
 import threading
 import weakref
-from ctypes import POINTER, Structure, byref, c_char, c_char_p, c_float, c_int, c_int32, c_size_t, c_uint32, c_uint64, c_void_p
+from ctypes import (
+    POINTER,
+    Structure,
+    byref,
+    c_char,
+    c_char_p,
+    c_float,
+    c_int,
+    c_int32,
+    c_size_t,
+    c_uint32,
+    c_uint64,
+    c_void_p,
+)
+from typing import Any, Optional, Tuple
 
 from ..errors import DataError, LoaderError
 
@@ -25,14 +39,15 @@ class Error(Structure):
 
 
 class Facts(Structure):
-    _fields_ = [("items", c_uint64), ("whole_items", c_uint64), ("digest", c_uint64), ("classes", c_uint64), ("views", c_uint32), ("shape", c_uint32 * 3 * VIEWS_MAX),
+    _fields_ = [("items", c_uint64), ("whole_items", c_uint64), ("digest", c_uint64), ("classes", c_uint64),
+                ("views", c_uint32), ("shape", c_uint32 * 3 * VIEWS_MAX),
                 ("raw", c_int32), ("has_labels", c_int32), ("format", c_char * 16),
                 ("dtype", c_char * 16), ("mean", c_float * 3), ("std", c_float * 3), ("augment", c_char * 2048)]
 
 
 class Batch(Structure):
-    _fields_ = [("index", c_uint64), ("epoch", c_uint64), ("first", c_uint64), ("count", c_size_t), ("queued", c_size_t),
-                ("images", c_void_p), ("labels", c_void_p), ("items", c_void_p)]
+    _fields_ = [("index", c_uint64), ("epoch", c_uint64), ("first", c_uint64), ("count", c_size_t),
+                ("queued", c_size_t), ("images", c_void_p), ("labels", c_void_p), ("items", c_void_p)]
 
 
 # {function: (result, arguments)}
@@ -67,8 +82,8 @@ def open_library(kind):
     try:
         library = kind(path)
     except OSError as error:
-        raise ImportError(f"rue's loader cannot be opened: {error}; install the package rue-tuner, or set RUE_LOADER to "
-                          "the path of _rue_loader.so") from None
+        raise ImportError(f"rue's loader cannot be opened: {error}; install the package rue-tuner, or set RUE_LOADER "
+                          "to the path of _rue_loader.so") from None
     for name, (result, arguments) in INTERFACE.items():
         function = getattr(library, name)
         function.restype, function.argtypes = result, arguments
@@ -106,8 +121,8 @@ def close_in(process, function, handle, inside, *_kept):
 
 
 def close_with(owner, function, inside, *kept):
-    """Closes the handle of an object when that dies, after other threads that are `inside`, before what is `kept`, which the
-    garbage collector may find with it. The exit closes nothing, as threads of Python still run then."""
+    """Closes the handle of an object when that dies, after other threads that are `inside`, before what is `kept`,
+    which the garbage collector may find with it. The exit closes nothing, as threads of Python still run then."""
     finalizer = weakref.finalize(owner, close_in, owner.process, function, owner.handle, inside, *kept)
     finalizer.atexit = False
     return finalizer
@@ -122,24 +137,27 @@ def close_source(handle):
 class Data:
     """Opened data; closed with the last reference."""
 
-    def __init__(self, path, subset, options):
-        """Ctrl-C ends the reading of the index. Raises FileNotFoundError, DataError, ValueError, OSError, MemoryError."""
+    def __init__(self, path: str, subset: Optional[str], options: bytes):
+        """Ctrl-C ends the reading of the index. Raises FileNotFoundError, DataError, ValueError, OSError,
+        MemoryError."""
         if "\0" in path:
             raise ValueError(f"{path!r} is not a path: it has a null character")
         self.handle = handle = c_void_p()
-        self.process, inside, stop, error, results, opened = os.getpid(), threading.RLock(), c_int(0), Error(), [], threading.Event()
+        self.process, inside = os.getpid(), threading.RLock()
         close_with(self, close_source, inside)
-        arguments = os.fsencode(path), subset if subset is None else os.fsencode(subset), options, byref(stop), byref(handle), byref(error)
+        stop, error, results, opened = c_int(0), Error(), [], threading.Event()
+        texts = os.fsencode(path), subset if subset is None else os.fsencode(subset), options
 
         def open_data():
-            results.append(waiting.rue_python_open_data(*arguments))
+            results.append(waiting.rue_python_open_data(*texts, byref(stop), byref(handle), byref(error)))
             if stop.value:  # nobody waits
                 with inside:
                     close_source(handle)
             opened.set()
         try:
             threading.Thread(target=open_data, daemon=True).start()
-            while not opened.wait(WAIT_NS / 1e9):  # join would take the thread for ended after Ctrl-C, in Python 3.9 to 3.12
+            # join would take the thread for ended after Ctrl-C, in Python 3.9 to 3.12
+            while not opened.wait(WAIT_NS / 1e9):
                 pass
         except BaseException:
             stop.value = 1
@@ -155,26 +173,27 @@ class Data:
         self.classes = [os.fsdecode(waiting.rue_source_class_name(self.handle, i)) for i in range(facts.classes)]
         self.note = text_of(waiting.rue_source_note, self.handle)
 
-    def facts(self, options):
+    def facts(self, options: bytes) -> Any:
         """What else they are, with these options."""
         facts, error = Facts(), Error()
         check(waiting.rue_python_facts(self.handle, options, byref(facts), byref(error)), error)
         return facts
 
-    def key(self, number):
+    def key(self, number: int) -> str:
         """The name of an item by its number in the data without the subset."""
         return text_of(waiting.rue_source_key_of_number, self.handle, number)
 
-    def images(self, options, even):
-        """The share of the rank of the options, and what it loads in an epoch so that ranks are `even` (0 no, 1 drop, 2 pad)."""
+    def images(self, options: bytes, even: int) -> Tuple[int, int]:
+        """The share of the rank of the options, and what it loads in an epoch so that ranks are `even` (0 no, 1 drop,
+        2 pad)."""
         share, images, error = c_uint64(), c_uint64(), Error()
         check(waiting.rue_python_images(self.handle, options, even, byref(share), byref(images), byref(error)), error)
         return share.value, images.value
 
 
 class Lease:
-    """A batch whose memory is lent. It returns to the loader with `release`, or when the last reference is gone, as its images
-    are. `items` are numbers in the data without the subset, or None."""
+    """A batch whose memory is lent. It returns to the loader with `release`, or when the last reference is gone, as its
+    images are. `items` are numbers in the data without the subset, or None."""
 
     batch = items = None
 
@@ -211,12 +230,16 @@ class Lease:
 class Batches:
     """An open loader. One thread calls `rewind` and `next`."""
 
-    def __init__(self, data, options, images, max_held, image_bytes, waits, numbered):
+    def __init__(
+        self, data: Data, options: bytes, images: int, max_held: int, image_bytes: int, waits: bool, numbered: bool
+    ):
         """`waits`: without workers, batches are loaded while `next` waits. `numbered`: leases have their items."""
         self.data, self.process, self.max_held, self.image_bytes = data, os.getpid(), max_held, image_bytes
         self.held = {}  # {id of a pointer to a batch: (reference to its Lease, the pointer)}
-        self.handle, self.inside, self.numbered, self.bad, self.error = c_void_p(), threading.RLock(), numbered, 0, Error()
-        # (function, timeout) of the first try: without the GIL only where it has to wait, so that no other thread runs in the meantime.
+        self.handle, self.inside = c_void_p(), threading.RLock()
+        self.numbered, self.bad, self.error = numbered, 0, Error()
+        # (function, timeout) of the first try: without the GIL only where it has to wait, so that no other thread runs
+        # in the meantime.
         self.first_try = (waiting.rue_loader_next_within, WAIT_NS) if waits else (holding.rue_loader_next_within, 0)
         self.close = close_with(self, waiting.rue_loader_close, self.inside, data)
         status = waiting.rue_python_open_loader(data.handle, options, images, max_held, byref(self.handle), self.error)
@@ -241,12 +264,13 @@ class Batches:
             check(waiting.rue_loader_rewind(self.handle, epoch, first, byref(error)), error)
 
     def next(self, wait=True):
-        """The Lease of the next batch; None after the last, and without `wait` if it is not loaded yet. Ctrl-C ends a wait; then only
-        `rewind` says what is next."""
+        """The Lease of the next batch; None after the last, and without `wait` if it is not loaded yet. Ctrl-C ends a
+        wait; then only `rewind` says what is next."""
         if len(self.held) >= self.max_held:
             self.release_lost()
         if len(self.held) >= self.max_held:
-            raise RuntimeError(f"{len(self.held)} batches are kept, by tracebacks of earlier exceptions: drop these first")
+            raise RuntimeError(f"{len(self.held)} batches are kept, by tracebacks of earlier exceptions: drop these "
+                               "first")
         lease, error = Lease(self), self.error
         function, timeout_ns = self.first_try if wait else (self.first_try[0], 0)
         while True:

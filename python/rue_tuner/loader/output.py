@@ -1,7 +1,7 @@
 """Batches as PyTorch's tensors or NumPy's arrays. Both are views of a lent batch, which they keep."""
 import ctypes
 import math
-
+from typing import Any
 
 BYTES = {"float32": 4, "uint8": 1}  # of a value
 
@@ -58,7 +58,7 @@ class NumPy:
 OUTPUTS = {"torch": Torch, "numpy": NumPy}
 
 
-def make_output(name):
+def make_output(name: str) -> Any:
     """Raises ImportError where the package is missing."""
     try:
         return OUTPUTS[name]()

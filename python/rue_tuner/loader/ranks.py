@@ -1,10 +1,15 @@
 """Which share of the data a process loads."""
 import os
 import sys
+from typing import Optional, Tuple, Union
 
 # (rank, ranks) of launchers: torchrun; Open MPI, MPICH, Slurm. The last ones also stand where only one process loads.
 TORCHRUN = ("RANK", "WORLD_SIZE")
-LAUNCHERS = (("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"), ("PMI_RANK", "PMI_SIZE"), ("SLURM_PROCID", "SLURM_NTASKS"))
+LAUNCHERS = (
+    ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"),
+    ("PMI_RANK", "PMI_SIZE"),
+    ("SLURM_PROCID", "SLURM_NTASKS"),
+)
 
 
 def from_environment(names):
@@ -25,8 +30,9 @@ def from_torch():
     return group.get_rank(), group.get_world_size()
 
 
-def find_share(rank, world_size):
-    """(rank, ranks): as given; that of torch.distributed; that of torchrun. `world_size` "env": MPI's and Slurm's, too."""
+def find_share(rank: Optional[int], world_size: Union[int, str, None]) -> Tuple[int, int]:
+    """(rank, ranks): as given; that of torch.distributed; that of torchrun. `world_size` "env": MPI's and Slurm's,
+    too."""
     if world_size == "env":
         found = from_environment((*LAUNCHERS, TORCHRUN))
         if found is None:
@@ -43,7 +49,7 @@ def from_torchrun(name, default):
     return int(text) if text.isdigit() else default
 
 
-def local_ranks():
+def local_ranks() -> int:
     """How many processes torchrun started on this machine; 1 without it."""
     return max(from_torchrun("LOCAL_WORLD_SIZE", 1), 1)
 

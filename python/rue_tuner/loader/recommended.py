@@ -1,32 +1,37 @@
 """The options of a Loader that a recommendation stands for."""
+from typing import Any, Dict, Optional
+
 from .options import KNOBS, WORKLOAD
 
 OF_VARIANT = ("image_key", "label_key", "subset")
 OF_ORDER = ("seed", "shuffle", "drop_last")
 
 
-def choose(document, mode):
+def choose(document: Dict[str, Any], mode: Optional[str]) -> Dict[str, Any]:
     """The recommendation for data of `mode`; None: the first. Raises ValueError."""
     parts = document["recommendations"]
     if not all(part.get("variant") for part in parts):
         raise ValueError("the recommendation does not say for which data it is: its variant is missing; tune again")
     found = next((part for part in parts if mode in (None, part["variant"]["mode"])), None)
     if found is None:
-        raise ValueError(f"mode {mode!r}: the recommendations are for {', '.join(part['variant']['mode'] for part in parts)} data")
+        modes = ", ".join(part["variant"]["mode"] for part in parts)
+        raise ValueError(f"mode {mode!r}: the recommendations are for {modes} data")
     if found.get("config") is None:
-        raise ValueError(f"the study has no recommendation: {document.get('partial_reason') or 'no configuration was measured on every model'}")
+        reason = document.get("partial_reason") or "no configuration was measured on every model"
+        raise ValueError(f"the study has no recommendation: {reason}")
     if found.get("measured_with", "rue") != "rue" and found["config"].get("loader") != "rue.Loader":
-        raise ValueError(f"the recommendation was measured with the loader {found['measured_with']}, not with rue's: use its "
-                         "dataloader_kwargs, or tune for rue.Loader")
+        raise ValueError(f"the recommendation was measured with the loader {found['measured_with']}, not with rue's: "
+                         "use its dataloader_kwargs, or tune for rue.Loader")
     return found
 
 
-def options_of(part, overrides):
-    """Those that were measured, and `overrides`. With a device, images travel as uint8 where they can. The order of the data is that
-    of Loader: what it is changes no time."""
+def options_of(part: Dict[str, Any], overrides: Dict[str, Any]) -> Dict[str, Any]:
+    """Those that were measured, and `overrides`. With a device, images travel as uint8 where they can. The order of the
+    data is that of Loader: what it is changes no time."""
     workload, variant = part.get("workload") or {}, part["variant"]
     measured = {name: value for name, value in part["config"].items() if name in KNOBS}
-    measured.update({name: workload[name] for name in WORKLOAD if workload.get(name) is not None and name not in OF_ORDER})
+    loaded = [name for name in WORKLOAD if workload.get(name) is not None and name not in OF_ORDER]
+    measured.update({name: workload[name] for name in loaded})
     measured["decode"] = part.get("decode")
     measured.update({name: variant[name] for name in OF_VARIANT if variant.get(name)})
     if not str(overrides.get("device")).startswith("cuda"):

@@ -1,5 +1,6 @@
 """What happened in an epoch."""
 import time
+from typing import Optional
 
 
 class Stats:
@@ -11,14 +12,15 @@ class Stats:
     waited_s         time in which the caller waited for batches, of elapsed_s seconds
     """
 
-    def __init__(self, padded=0):
+    def __init__(self, padded: int = 0):
         self.images = self.batches = self.copied = 0
-        self.padded, self.waited_s, self.begin, self.end = padded, 0.0, time.monotonic(), None
+        self.padded, self.waited_s, self.begin = padded, 0.0, time.monotonic()
+        self.end: Optional[float] = None
 
     @property
-    def elapsed_s(self):
+    def elapsed_s(self) -> float:
         return (self.end or time.monotonic()) - self.begin
 
-    def __repr__(self):
-        text = f"{self.images:,} images in {self.elapsed_s:.1f} s; waited for data {self.waited_s / max(self.elapsed_s, 1e-9):.0%} of the time"
-        return f"<{text}>"
+    def __repr__(self) -> str:
+        waited = self.waited_s / max(self.elapsed_s, 1e-9)
+        return f"<{self.images:,} images in {self.elapsed_s:.1f} s; waited for data {waited:.0%} of the time>"
