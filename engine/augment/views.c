@@ -34,7 +34,7 @@ rue_status rue_views_add(struct rue_views *views, const struct rue_view *view, u
     return RUE_OK;
 }
 
-static rue_status read_size(struct rue_view *view, const char *text, rue_error *error)
+rue_status rue_view_set_size(struct rue_view *view, const char *text, rue_error *error)
 {
     struct rue_geometry geometry = rue_geometry_default();
     rue_status status = rue_geometry_set_size(&geometry, text, error);
@@ -85,7 +85,7 @@ static rue_status add_preset(struct rue_views *views, char *entry, rue_error *er
     const char *after = read_count(entry, &times), *name = after && *after == '*' ? after + 1 : entry;
     if (name == entry) times = 1;
     if (size) *size++ = 0;
-    rue_status status = size ? read_size(&view, size, error) : RUE_OK;
+    rue_status status = size ? rue_view_set_size(&view, size, error) : RUE_OK;
     if (status == RUE_OK) status = read_preset(name, &view.recipe, error);
     return status == RUE_OK ? rue_views_add(views, &view, times, error) : status;
 }
@@ -109,7 +109,7 @@ static rue_status add_recipe(struct rue_views *views, char *entry, rue_error *er
     const char *count = take_word(&entry, "views"), *after = count ? read_count(count, &times) : "";
     if (!after || *after) return rue_fail(error, RUE_USAGE, "views %.40s: expected a whole number", count);
     const char *size = take_word(&entry, "image_size");
-    rue_status status = size ? read_size(&view, size, error) : RUE_OK;
+    rue_status status = size ? rue_view_set_size(&view, size, error) : RUE_OK;
     if (status == RUE_OK) status = rue_recipe_parse(entry, &view.recipe, error);
     return status == RUE_OK ? rue_views_add(views, &view, times, error) : status;
 }

@@ -63,3 +63,14 @@ rue_status rue_trial_views(const struct rue_workload *workload, struct rue_views
                     " values, and the limit is %d: use fewer or smaller ones",
                     values, RUE_ITEM_VALUES_MAX);
 }
+
+rue_status rue_trial_item_shape(const struct rue_workload *workload, const struct rue_source *source,
+                                struct rue_item_shape *out, rue_error *error)
+{
+    const struct rue_trial_request request = {.workload = *workload};
+    struct rue_loader_options options = rue_trial_loader_options(&request);
+    struct rue_views views;
+    rue_status status = rue_trial_views(workload, &views, &options, error);
+    if (status == RUE_OK) *out = rue_fetcher_shape(source, &options.fetcher);
+    return status;
+}

@@ -17,4 +17,8 @@ struct rue_loader_options rue_trial_loader_options(const struct rue_trial_reques
 rue_status rue_trial_views(const struct rue_workload *workload, struct rue_views *views,
                            struct rue_loader_options *options, rue_error *error) RUE_MUST_CHECK;
 
+/* The tensors of an item of `source` with this workload. RUE_USAGE. */
+rue_status rue_trial_item_shape(const struct rue_workload *workload, const struct rue_source *source,
+                                struct rue_item_shape *out, rue_error *error) RUE_MUST_CHECK;
+
 #endif

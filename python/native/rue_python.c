@@ -61,13 +61,10 @@ rue_status rue_python_facts(const struct rue_source *source, const char *options
     struct rue_python_options read;
     rue_status status = rue_python_read_options(options, &read, error);
     if (status != RUE_OK) return status;
-    const struct rue_trial_request request = {.workload = read.workload};
-    struct rue_loader_options loader = rue_trial_loader_options(&request);
-    const struct rue_geometry *geometry = &loader.fetcher.geometry;
-    struct rue_views views;
-    status = rue_trial_views(&read.workload, &views, &loader, error);
+    const struct rue_geometry geometry = rue_workload_geometry(&read.workload);
+    struct rue_item_shape item;
+    status = rue_trial_item_shape(&read.workload, source, &item, error);
     if (status != RUE_OK) return status;
-    const struct rue_item_shape item = rue_fetcher_shape(source, &loader.fetcher);
     struct rue_variant variant = rue_source_variant(source);
     *out = (struct rue_python_facts){.items = rue_source_count(source),
                                      .whole_items = rue_source_whole_count(source),
@@ -77,8 +74,8 @@ rue_status rue_python_facts(const struct rue_source *source, const char *options
     memcpy(out->augment, read.workload.augment, sizeof out->augment);
     out->views = item.views;
     memcpy(out->shape, item.shape, sizeof out->shape);
-    memcpy(out->mean, geometry->mean, sizeof out->mean);
-    memcpy(out->std, geometry->std, sizeof out->std);
+    memcpy(out->mean, geometry.mean, sizeof out->mean);
+    memcpy(out->std, geometry.std, sizeof out->std);
     out->raw = variant.mode == RUE_RAW;
     memcpy(out->format, variant.format, sizeof out->format);
     memcpy(out->dtype, variant.dtype, sizeof out->dtype);

@@ -88,7 +88,6 @@ static rue_status read_part_named(const char *key, const json_t *value, struct r
 /* A number of pixels, "HEIGHTxWIDTH", or [height, width]. */
 static rue_status read_size(const json_t *value, struct rue_view *out, rue_error *error)
 {
-    struct rue_geometry geometry = rue_geometry_default();
     char number[64] = "";
     json_int_t height = json_integer_value(json_array_get(value, 0)),
                width = json_integer_value(json_array_get(value, 1));
@@ -96,11 +95,7 @@ static rue_status read_size(const json_t *value, struct rue_view *out, rue_error
         snprintf(number, sizeof number, "%" JSON_INTEGER_FORMAT "x%" JSON_INTEGER_FORMAT, height, width);
     if (json_is_integer(value))
         snprintf(number, sizeof number, "%" JSON_INTEGER_FORMAT, json_integer_value(value));
-    const char *text = json_is_string(value) ? json_string_value(value) : number;
-    rue_status status = rue_geometry_set_size(&geometry, text, error);
-    out->height = geometry.height;
-    out->width = geometry.width;
-    return status;
+    return rue_view_set_size(out, json_is_string(value) ? json_string_value(value) : number, error);
 }
 
 static rue_status read_times(const json_t *value, uint64_t *out, rue_error *error)

@@ -176,12 +176,9 @@ static rue_status open_data(struct server *server, const struct rue_open_request
     /* Normalised data cannot become uint8. Report that before warming them. */
     bool floating = actual.dtype[0] && strcmp(actual.dtype, rue_dtype_names[RUE_UINT8]) != 0;
     snprintf(out->layout, sizeof out->layout, "%s", rue_source_layout(source));
-    const struct rue_trial_request trial = {.workload = request->workload};
-    struct rue_loader_options loader = rue_trial_loader_options(&trial);
-    struct rue_views views;
-    status = rue_trial_views(&request->workload, &views, &loader, error);
+    struct rue_item_shape item;
+    status = rue_trial_item_shape(&request->workload, source, &item, error);
     if (status != RUE_OK) return status;
-    const struct rue_item_shape item = rue_fetcher_shape(source, &loader.fetcher);
     if (actual.mode == RUE_PREPROCESSED)
         rue_made_with_items(item.shape[0], rue_source_made_with(source), out->made_with);
     out->item_values = item.all_values == RUE_TENSOR_ITEMS ? 0 : item.all_values;

@@ -17,6 +17,9 @@ struct rue_views {
     struct rue_view at[RUE_VIEWS_MAX];
 };
 
+/* "96", or "64x96" for height x width. RUE_USAGE. */
+rue_status rue_view_set_size(struct rue_view *view, const char *image_size, rue_error *error) RUE_MUST_CHECK;
+
 /* Adds `times` views. The recipe must have passed rue_recipe_check. RUE_USAGE: they are too many. */
 rue_status rue_views_add(struct rue_views *views, const struct rue_view *view, uint64_t times,
                          rue_error *error) RUE_MUST_CHECK;
