@@ -179,7 +179,8 @@ const struct rue_command rue_command_augment = {
         "  rue augment --count 1e6 --preset moderate --format csv\n"
         "  rue augment --rank 3 --world 8 --epoch 5 | head -3\n\n"
         "Each item has a crop (area, ratio, place), a flip and other parameters for training on images.\n"
-        "They depend only on recipe, seed, epoch and item: the same on any number of ranks, in any order.",
+        "They depend only on recipe, view, seed, epoch and item: the same on any number of ranks, in any "
+        "order.",
     .options = options_table,
     .option_count = sizeof options_table / sizeof *options_table,
     .min_arguments = 0,
