@@ -22,8 +22,9 @@ static rue_status inorder_open(const struct rue_strategy_setup *setup, void **st
     return RUE_OK;
 }
 
-static bool inorder_ask(void *state, struct rue_question *out)
+static bool inorder_ask(void *state, size_t node, struct rue_question *out)
 {
+    (void)node;
     struct inorder *order = state;
     if (order->next == order->trials) return false;
     size_t cell = order->next++, scenarios = order->setup.grid.scenario_count;

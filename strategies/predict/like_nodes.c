@@ -1,6 +1,7 @@
 #include "like_nodes.h"
 
 #include <math.h>
+#include <string.h>
 
 static const double certainty_sds = 3, median_sd_ratio = 1.25; /* sd of a median over that of a mean */
 static const double level_most = 0.14;                         /* difference of like nodes, a logarithm */
@@ -92,11 +93,20 @@ void rue_like_nodes_fail(struct rue_like_nodes *nodes, size_t node, size_t kind)
         if (nodes->nodes[n].kind >= kind) nodes->nodes[n].kind = 0, nodes->nodes[n].begun = true;
 }
 
-bool rue_like_nodes_have_times(const struct rue_like_nodes *nodes, size_t kind)
+void rue_like_nodes_restart(struct rue_like_nodes *nodes)
 {
-    for (size_t n = 1; n <= nodes->count; n++)
-        if (!nodes->nodes[n].dropped && nodes->nodes[n].times[kind].count) return true;
-    return false;
+    for (size_t n = 1; n <= nodes->count; n++) {
+        struct rue_like_node *node = &nodes->nodes[n], before = *node;
+        *node = (struct rue_like_node){.dropped = before.dropped};
+        memcpy(node->good, before.good, sizeof node->good);
+    }
+}
+
+static bool has_changed(const struct rue_node_times *times)
+{
+    size_t first = times->count < RUE_NODE_TIMES ? 0 : times->next,
+           last = (times->next + RUE_NODE_TIMES - 1) % RUE_NODE_TIMES;
+    return fabs(times->recent[last] - times->recent[first]) > level_most;
 }
 
 /* Slower nodes before faster ones before noisy ones; 0: like the others. */
@@ -109,6 +119,7 @@ static double judge(const struct rue_like_nodes *nodes, size_t node, size_t kind
         (struct rue_node_difference){.node = node, .kind = kind, .since = nodes->nodes[node].good[kind] + 1};
     if (times->count < RUE_NODE_TIMES_MIN || !find_usual(nodes, node, kind, level, &usual)) return 0;
     double difference = level(times) - usual, own = scatter(times);
+    out->changed = has_changed(times);
     (void)find_usual(nodes, node, kind, scatter, &usual);
     double error = median_sd_ratio * hypot(own, usual) / sqrt((double)times->count);
     out->ratio = exp(difference);

@@ -51,14 +51,15 @@ void rue_like_nodes_add(struct rue_like_nodes *nodes, size_t node, size_t kind, 
  * it fails so on all nodes, no more references of this kind and later ones are made. */
 void rue_like_nodes_fail(struct rue_like_nodes *nodes, size_t node, size_t kind);
 
-/* Whether a reference of that kind has succeeded on a node that is not dropped. */
-bool rue_like_nodes_have_times(const struct rue_like_nodes *nodes, size_t kind);
+/* All nodes have changed: only new times compare them from now on. */
+void rue_like_nodes_restart(struct rue_like_nodes *nodes);
 
 struct rue_node_difference {
     size_t node;                   /* 0: none differs */
     size_t kind;                   /* of the references that show it */
     bool failed;                   /* its references fail */
     bool noisy;                    /* its times vary more */
+    bool changed;                  /* its last time differs from its earlier ones */
     double ratio;                  /* of its time to that of the others */
     double scatter, usual_scatter; /* of its times, and of those of the others: standard deviations */
     size_t since;                  /* the first of its trials that may be unlike those of the others */

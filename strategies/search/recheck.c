@@ -128,8 +128,9 @@ static void push_pair(struct recheck *recheck)
     }
 }
 
-static bool recheck_ask(void *state, struct rue_question *out)
+static bool recheck_ask(void *state, size_t node, struct rue_question *out)
 {
+    (void)node;
     struct recheck *recheck = state;
     struct rue_duel *duel = &recheck->duel;
     if (recheck->done) return false;

@@ -14,15 +14,12 @@ struct rue_strategy_ops {
     const char *help;
     /* The caller owns and closes `*state`. RUE_USAGE for a setup without a trial; RUE_MEMORY. */
     rue_status (*open)(const struct rue_strategy_setup *setup, void **state, rue_error *error);
-    /* Asks the next question; false when the search has ended. Questions and results alternate; a question
-     * may remain without a result. */
-    bool (*ask)(void *state, struct rue_question *out);
-    /* For a study on several nodes (runner.nodes): the next question for that node, from 1, while the others
-     * answer theirs. False: none for it before another result; the search has ended if none is due.
-     * (optional, both or none) */
-    bool (*ask_for)(void *state, size_t node, struct rue_question *out);
+    /* Asks the next question. Of several machines (runner.nodes), for that node, from 1, while the others
+     * answer theirs; else `node` is 0. False: none before another result; the search has ended if none is
+     * due. Alone, a question may remain without a result. */
+    bool (*ask)(void *state, size_t node, struct rue_question *out);
     /* The node makes no more trials. Its question gets no result, and its trials from `since` on count no
-     * more. */
+     * more. (optional: a strategy for one machine) */
     void (*drop)(void *state, size_t node, size_t since);
     /* The result of a question, with a known cost_ns. A cell with a trial that was not ok is not asked
      * again, except as rue_question_is_repeated. (optional) */

@@ -174,7 +174,7 @@ static bool must_wait(const struct search *search)
            (probing && (search->phase != LOAD || duel->surveys));
 }
 
-static bool duel_ask_for(void *state, size_t node, struct rue_question *out)
+static bool duel_ask(void *state, size_t node, struct rue_question *out)
 {
     static void (*const refill_queue[])(struct search *) = {
         [LOAD] = start_compute_phase, [COMPUTE] = start_decide_phase, [DECIDE] = decide_next_trial};
@@ -192,11 +192,6 @@ static bool duel_ask_for(void *state, size_t node, struct rue_question *out)
     if (node) duel->nodes[node].question = *out;
     duel->nodes[node].busy = node > 0;
     return true;
-}
-
-static bool duel_ask(void *state, struct rue_question *out)
-{
-    return duel_ask_for(state, 0, out);
 }
 
 static bool is_probed(const struct search *search)
@@ -347,7 +342,6 @@ const struct rue_strategy_ops rue_strategy_duel = {
     .help = "predicts every cell from a few probes, then measures the most informative cells",
     .open = duel_open,
     .ask = duel_ask,
-    .ask_for = duel_ask_for,
     .drop = duel_drop,
     .observe = duel_observe,
     .estimate = duel_estimate,

@@ -56,8 +56,9 @@ static rue_status grid_open(const struct rue_strategy_setup *setup, void **state
     return RUE_OK;
 }
 
-static bool grid_ask(void *state, struct rue_question *out)
+static bool grid_ask(void *state, size_t node, struct rue_question *out)
 {
+    (void)node;
     struct grid *grid = state;
     size_t scenarios = grid->setup.grid.scenario_count, configs = grid->setup.grid.config_count;
     while (grid->next < grid->trial_count) {

@@ -72,7 +72,7 @@ static void forecast(int round)
     void *state;
     double probed_s = 0;
     bench_check(rue_strategy_duel.open(&setup, &state, &error), &error);
-    while (rue_strategy_duel.ask(state, &ask) && ask.measure != RUE_JOINT) {
+    while (rue_strategy_duel.ask(state, 0, &ask) && ask.measure != RUE_JOINT) {
         double start = bench_now();
         struct rue_trial_result result =
             run_trial(ask.measure, ask.measure == RUE_LOAD ? &none : &models[ask.scenario],

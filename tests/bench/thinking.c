@@ -124,7 +124,7 @@ static void study(const struct rue_strategy_ops *ops, const struct size *size)
     for (bool more = true; more && spent_s < setup.budget.seconds;) {
         struct rue_question ask;
         double start = bench_clock(CLOCK_THREAD_CPUTIME_ID);
-        more = ops->ask(state, &ask);
+        more = ops->ask(state, 0, &ask);
         double took = bench_clock(CLOCK_THREAD_CPUTIME_ID) - start;
         thought_s += took;
         longest_s = fmax(longest_s, took);

@@ -11,7 +11,7 @@ from conftest import PROGRAM, ROOT
 
 pytestmark = pytest.mark.quick
 
-FILE_LINES, FUNCTION_LINES, FLAT_FILES = 600, 80, 40
+FILE_LINES, FUNCTION_LINES = 600, 80
 STRUCT_FIELDS = 20
 TESTS = ["tests", *(f"tests/{part}" for part in ("bench", "faults", "fixtures", "fuzz", "gpu", "house", "race")),
          *(f"tests/{kind}/{path.name}" for kind in ("unit", "program") for path in sorted((ROOT / "tests" / kind).iterdir()))]
@@ -165,11 +165,6 @@ def test_no_struct_is_wide():
                 wide[f"{path.name}: {name}"] = fields
     assert seen > 200
     assert wide == {}
-
-
-@pytest.mark.parametrize("folder", [*FOLDERS, *TESTS])
-def test_a_folder_is_not_crowded(folder):
-    assert len([path for path in (ROOT / folder).iterdir() if path.is_file()]) <= FLAT_FILES
 
 
 def test_the_picture_of_the_architecture_matches_the_includes():

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "device.h"
-#include "runner_client.h"
+#include "runners.h"
 #include "sort.h"
 #include "word_list.h"
 
@@ -41,7 +41,7 @@ static double median_ns(uint64_t *times, size_t count)
 }
 
 /* Measures one batch size. `reason` says why it is infeasible; `note` keeps the runner's first note. */
-static rue_status measure_size(const struct rue_calibration_goal *goal, struct rue_runner *runner,
+static rue_status measure_size(const struct rue_calibration_goal *goal, struct rue_runners *runners,
                                const struct rue_profile *model, int size, double *batch_ns,
                                char reason[RUE_REASON_BYTES], char note[RUE_REASON_BYTES], rue_error *error)
 {
@@ -56,7 +56,8 @@ static rue_status measure_size(const struct rue_calibration_goal *goal, struct r
     request.config.value[RUE_BATCH_SIZE] = size;
     request.config.value[RUE_PIN_MEMORY] = goal->pin_memory;
     rue_profile_json(model, profile);
-    rue_status status = rue_runner_trial(runner, &request, profile, 2 * goal->timeout_ns, &result, error);
+    rue_status status =
+        rue_runner_trial(&runners->at[0], &request, profile, 2 * goal->timeout_ns, &result, error);
     *batch_ns = result.compute_count ? median_ns(result.batch_compute_ns, result.compute_count) : 0;
     bool ok = status == RUE_OK && result.outcome == RUE_TRIAL_OK;
     snprintf(reason, RUE_REASON_BYTES, "%s", ok ? "" : result.reason);
@@ -70,7 +71,7 @@ static rue_status measure_size(const struct rue_calibration_goal *goal, struct r
     return status;
 }
 
-static rue_status measure_model(const struct rue_calibration_goal *goal, struct rue_runner *runner,
+static rue_status measure_model(const struct rue_calibration_goal *goal, struct rue_runners *runners,
                                 const struct rue_profile *model, size_t index, struct rue_calibration *out,
                                 rue_error *error)
 {
@@ -81,7 +82,7 @@ static rue_status measure_model(const struct rue_calibration_goal *goal, struct 
         double batch_ns;
         rue_progress_show(goal->progress, "%s, batch size %d", model->name, goal->batch_sizes[i]);
         rue_status status =
-            measure_size(goal, runner, model, goal->batch_sizes[i], &batch_ns, reason, out->note, error);
+            measure_size(goal, runners, model, goal->batch_sizes[i], &batch_ns, reason, out->note, error);
         if (status != RUE_OK) return status;
         if (*reason) break;
         table->batch_size[table->points] = (uint32_t)goal->batch_sizes[i];
@@ -91,18 +92,18 @@ static rue_status measure_model(const struct rue_calibration_goal *goal, struct 
     return RUE_OK;
 }
 
-static rue_status measure_all(const struct rue_calibration_goal *goal, struct rue_runner *runner,
+static rue_status measure_all(const struct rue_calibration_goal *goal, struct rue_runners *runners,
                               const struct rue_profile *models, struct rue_calibration *out, rue_error *error)
 {
     size_t points = 0;
-    const struct rue_hello *hello = rue_runner_hello(runner);
+    const struct rue_hello *hello = runners->hello;
     snprintf(out->runner, sizeof out->runner, "%s", hello->runner);
     snprintf(out->machine_json, sizeof out->machine_json, "%s", hello->machine_json);
     char device[sizeof out->title];
     memcpy(device, out->title, sizeof device);
     rue_calibration_title(device, out->on_gpu, out->machine_json, out->title, sizeof out->title);
     for (size_t m = 0; m < out->table.count; m++) {
-        rue_status status = measure_model(goal, runner, &models[m], m, out, error);
+        rue_status status = measure_model(goal, runners, &models[m], m, out, error);
         if (status != RUE_OK) return status;
         points += out->table.profiles[m].points;
     }
@@ -145,14 +146,14 @@ static rue_status list_models(const struct rue_calibration_goal *goal, struct ru
 rue_status rue_calibration_run(const struct rue_calibration_goal *goal, struct rue_calibration *out,
                                rue_error *error)
 {
-    struct rue_runner *runner = NULL;
+    struct rue_runners *runners = NULL;
     struct rue_profile *models = calloc(RUE_DEVICE_TABLE_MODELS_MAX, sizeof *models);
     if (!models) return rue_fail_memory(error, "models", RUE_DEVICE_TABLE_MODELS_MAX * sizeof *models);
     *out = (struct rue_calibration){0};
     rue_status status = list_models(goal, models, out, error);
-    if (status == RUE_OK) status = rue_runner_open(&(struct rue_runner_address){0}, NULL, &runner, error);
-    if (status == RUE_OK) status = measure_all(goal, runner, models, out, error);
-    rue_runner_close(runner);
+    if (status == RUE_OK) status = rue_runners_open(&(struct rue_runner_address){0}, NULL, &runners, error);
+    if (status == RUE_OK) status = measure_all(goal, runners, models, out, error);
+    rue_runners_close(runners);
     free(models);
     return status;
 }

@@ -193,17 +193,19 @@ static rue_status measure_with_baseline(const struct rue_study_setup *setup, str
                                         const char *name, struct rue_cost_matrix *matrix, rue_error *error)
 {
     for (size_t i = 0; i < 2 * setup->model_count; i++) {
-        struct rue_trial_request request = {
-            .measure = RUE_JOINT, .config = matrix->configs[i % 2], .images = setup->variants[0].job_images};
-        struct rue_trial_result result;
+        struct rue_flight flight = {.at.model = i / 2,
+                                    .request = {.measure = RUE_JOINT,
+                                                .config = matrix->configs[i % 2],
+                                                .images = setup->variants[0].job_images}};
         rue_status status = rue_interrupt_status();
         if (status != RUE_OK) return rue_fail(error, status, "interrupted");
         rue_progress_show(setup->progress, "comparing with %s: %s", name, setup->models[i / 2].name);
-        status = rue_study_measure(setup, ledger, 0, i / 2, &request, RUE_STUDY_NEW_TRIAL, 0, &result, error);
+        status = rue_study_measure(setup, ledger, &flight, RUE_STUDY_NEW_TRIAL, error);
         if (status != RUE_OK) return status;
-        if (result.outcome == RUE_TRIAL_OK)
-            status = rue_cost_matrix_add(matrix, i / 2, i % 2, (double)result.end_to_end_ns, false, error);
-        rue_trial_result_close(&result);
+        if (flight.result.outcome == RUE_TRIAL_OK)
+            status =
+                rue_cost_matrix_add(matrix, i / 2, i % 2, (double)flight.result.end_to_end_ns, false, error);
+        rue_trial_result_close(&flight.result);
         if (status != RUE_OK) return status;
     }
     return RUE_OK;

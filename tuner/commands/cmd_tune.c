@@ -366,7 +366,7 @@ static rue_status make_farm(const struct rue_options *options, struct rue_study_
     if (!goal->loader.runner.launch)
         return rue_fail(error, RUE_USAGE, "%s needs the command that starts the nodes: add --launch",
                         rue_options_origin(options, FARM));
-    if (!strategy->ask_for)
+    if (!strategy->drop)
         return rue_fail(error, RUE_USAGE, "%s needs --strategy %s: %s has one trial at a time",
                         rue_options_origin(options, FARM), rue_strategy_duel.name, strategy->name);
     goal->search.strategy = strategy->name;

@@ -39,7 +39,7 @@ void rue_connection_close(struct rue_connection *connection);
 const struct rue_hello *rue_connection_hello(const struct rue_connection *connection);
 const json_t *rue_connection_greeting(const struct rue_connection *connection);
 
-/* As rue_runner_open_data (runner_client.h), in two steps, so that several runners open data in parallel. */
+/* As rue_runners_open_data (runners.h), in two steps, so that several runners open data in parallel. */
 rue_status rue_connection_begin_open(struct rue_connection *connection, const struct rue_variant *variant,
                                      const struct rue_workload *workload, uint64_t images,
                                      rue_error *error) RUE_MUST_CHECK;

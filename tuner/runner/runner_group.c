@@ -44,7 +44,7 @@ static rue_status begin_all(struct rue_runner_group *group, const struct rue_tri
         member->request.waits = true;
         status = rue_connection_begin(member->connection, &member->request, profile, timeout_ns, &why);
         member->started = status == RUE_OK;
-        if (status != RUE_OK) return rue_member_fail(group, member, status, &why, error);
+        if (status != RUE_OK) return rue_member_fail(member, status, &why, error);
     }
     return status;
 }
@@ -195,7 +195,7 @@ static rue_status combine_results(struct rue_runner_group *group, struct rue_tri
     uint64_t late_ns = 0;
     const struct rue_member *failed = first_failure(group),
                             *late = failed ? NULL : find_late(group, &late_ns);
-    char *ranks = rue_members_describe(group, 0, group->count);
+    char *ranks = rue_members_describe(group->members, group->count);
     if (failed) {
         bool lost = !has_failed(group, (size_t)(failed - group->members));
         snprintf(why, sizeof why, "%s",
@@ -281,7 +281,7 @@ static rue_status prepare_all(struct rue_runner_group *group, rue_error *error)
     for (size_t i = 0; i < group->total; i++) {
         rue_error why = {0};
         rue_status status = rue_connection_prepare(group->members[i].connection, &why);
-        if (status != RUE_OK) return rue_member_fail(group, &group->members[i], status, &why, error);
+        if (status != RUE_OK) return rue_member_fail(&group->members[i], status, &why, error);
     }
     return RUE_OK;
 }

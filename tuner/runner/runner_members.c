@@ -118,11 +118,16 @@ static rue_status merge_greetings(struct rue_runner_group *group, rue_error *err
     return status;
 }
 
-rue_status rue_member_fail(const struct rue_runner_group *group, const struct rue_member *member,
-                           rue_status status, const rue_error *why, rue_error *error)
+int rue_member_socket(const struct rue_member *member)
+{
+    return rue_launch_socket(member->group->launch, (size_t)(member - member->group->members));
+}
+
+rue_status rue_member_fail(const struct rue_member *member, rue_status status, const rue_error *why,
+                           rue_error *error)
 {
     bool interrupted = status == RUE_INTERRUPTED || status == RUE_TERMINATED;
-    if (!group->launch || interrupted) return rue_fail(error, status, "%s", why->message);
+    if (!member->group->launch || interrupted) return rue_fail(error, status, "%s", why->message);
     return rue_fail(error, status, "on %s: %s", member->name, why->message);
 }
 
@@ -131,6 +136,7 @@ static rue_status open_member(struct rue_runner_group *group, size_t i, rue_erro
     struct rue_member *member = &group->members[i];
     const char *gpu = group->gpus.count ? group->gpus.names[i] : NULL;
     int agent = -1;
+    member->group = group;
     rue_member_name(group, i);
     if (group->launch) agent = rue_launch_socket(group->launch, i);
     rue_status status = rue_connection_open(&group->address, gpu, agent, &member->connection, error);
@@ -147,7 +153,7 @@ static rue_status open_members(struct rue_runner_group *group, rue_error *error)
     for (size_t i = 0; status == RUE_OK && i < group->count; i++) {
         rue_error why = {0};
         status = rue_connection_greet(group->members[i].connection, &why);
-        if (status != RUE_OK) return rue_member_fail(group, &group->members[i], status, &why, error);
+        if (status != RUE_OK) return rue_member_fail(&group->members[i], status, &why, error);
     }
     if (status == RUE_OK && group->address.farm && rue_members_on_node(group) > 1)
         status = rue_fail(error, RUE_USAGE,
@@ -193,6 +199,16 @@ size_t rue_runner_group_count(const struct rue_runner_group *group)
     return group->total;
 }
 
+struct rue_member *rue_runner_group_member(struct rue_runner_group *group, size_t index)
+{
+    return &group->members[index];
+}
+
+const struct rue_rank *rue_runner_group_rank(const struct rue_runner_group *group, size_t index)
+{
+    return rue_launch_rank(group->launch, index);
+}
+
 /* How the loader opens the data: the first on each node warms them for all of its ranks. With shards, each
  * must say its share. */
 static struct rue_workload opening_workload(const struct rue_runner_group *group,
@@ -200,58 +216,45 @@ static struct rue_workload opening_workload(const struct rue_runner_group *group
 {
     struct rue_workload own = *workload;
     bool first = rue_member_is_first(group, index);
-    if (group->address.farm) return own;
     own.rank = (int)index;
     if (first) own.rank = 0, own.world_size = 1;
     if (!first) snprintf(own.cache, sizeof own.cache, RUE_CACHE_AS_IS);
     return own;
 }
 
-/* All nodes must have the same data. */
-static rue_status check_data(const struct rue_runner_group *group, size_t index,
-                             const struct rue_opened *first, const struct rue_opened *opened,
-                             rue_error *error)
-{
-    const struct rue_member *members = group->members;
-    if (opened->images == first->images && strcmp(opened->digest, first->digest) == 0) return RUE_OK;
-    return rue_fail(error, RUE_DATA,
-                    "on %s: the data differ from those on %s: %" PRIu64
-                    " images (digest %s) instead of %" PRIu64 " (digest %s); give all nodes the same data",
-                    members[index].name, members[0].name, opened->images, opened->digest, first->images,
-                    first->digest);
-}
-
-static rue_status open_everywhere(struct rue_runner_group *group, const struct rue_variant *variant,
-                                  const struct rue_workload *workload, uint64_t images,
-                                  struct rue_opened *out, rue_error *error)
+rue_status rue_runner_group_begin_open(struct rue_runner_group *group, const struct rue_variant *variant,
+                                       const struct rue_workload *workload, uint64_t images, rue_error *error)
 {
     rue_status status = RUE_OK;
     rue_error why = {0};
-    for (size_t i = 0; i < group->count; i++) {
-        struct rue_workload own = opening_workload(group, workload, i);
-        uint64_t warmed = group->address.farm             ? images
-                          : rue_member_is_first(group, i) ? images * group->count
-                                                          : RUE_OPEN_BRIEFLY;
-        status = rue_connection_begin_open(group->members[i].connection, variant, &own, warmed, &why);
-        if (status != RUE_OK) return rue_member_fail(group, &group->members[i], status, &why, error);
-    }
+    group->count = group->total;
     for (size_t i = 0; status == RUE_OK && i < group->count; i++) {
         struct rue_workload own = opening_workload(group, workload, i);
-        struct rue_opened opened;
-        status = rue_connection_finish_open(group->members[i].connection, variant, &own, &opened, &why);
-        if (status != RUE_OK) return rue_member_fail(group, &group->members[i], status, &why, error);
-        if (i == 0) *out = opened;
-        if (i && rue_member_is_first(group, i) && strcmp(opened.note, out->note) != 0)
-            rue_note_add(out->note, sizeof out->note, "on %s: %s", group->members[i].name, opened.note);
-        /* A node that cannot warm the data decides for all. */
-        if (rue_member_is_first(group, i) && strcmp(opened.cache, out->cache) != 0) {
-            memcpy(out->cache, RUE_CACHE_AS_IS, sizeof RUE_CACHE_AS_IS);
-            if (!out->cache_reason[0])
-                memcpy(out->cache_reason, opened.cache_reason, sizeof out->cache_reason);
-        }
-        status = check_data(group, i, out, &opened, error);
+        uint64_t warmed = rue_member_is_first(group, i) ? images * group->count : RUE_OPEN_BRIEFLY;
+        status = rue_connection_begin_open(group->members[i].connection, variant, &own, warmed, &why);
+        if (status != RUE_OK) return rue_member_fail(&group->members[i], status, &why, error);
     }
     return status;
+}
+
+/* All nodes must have the same data. */
+rue_status rue_member_merge_opened(const struct rue_member *member, const struct rue_opened *opened,
+                                   struct rue_opened *all, rue_error *error)
+{
+    const struct rue_runner_group *group = member->group;
+    if (opened->images != all->images || strcmp(opened->digest, all->digest) != 0)
+        return rue_fail(
+            error, RUE_DATA,
+            "on %s: the data differ from those on %s: %" PRIu64 " images (digest %s) instead of %" PRIu64
+            " (digest %s); give all nodes the same data",
+            member->name, group->members[0].name, opened->images, opened->digest, all->images, all->digest);
+    if (!rue_member_is_first(group, (size_t)(member - group->members))) return RUE_OK;
+    if (strcmp(opened->note, all->note) != 0)
+        rue_note_add(all->note, sizeof all->note, "on %s: %s", member->name, opened->note);
+    if (strcmp(opened->cache, all->cache) == 0) return RUE_OK;
+    memcpy(all->cache, RUE_CACHE_AS_IS, sizeof RUE_CACHE_AS_IS); /* one that cannot warm decides for all */
+    if (!all->cache_reason[0]) memcpy(all->cache_reason, opened->cache_reason, sizeof all->cache_reason);
+    return RUE_OK;
 }
 
 /* The largest share of a rank, where shards decide it. */
@@ -270,18 +273,28 @@ static rue_status open_shares(struct rue_runner_group *group, const struct rue_v
             rue_connection_begin_open(group->members[i].connection, variant, &own, RUE_OPEN_BRIEFLY, &why);
         if (status == RUE_OK)
             status = rue_connection_finish_open(group->members[i].connection, variant, &own, &opened, &why);
-        if (status != RUE_OK) return rue_member_fail(group, &group->members[i], status, &why, error);
+        if (status != RUE_OK) return rue_member_fail(&group->members[i], status, &why, error);
         if (opened.share_images > *out) *out = opened.share_images;
     }
     return status;
 }
 
-rue_status rue_runner_group_open_data(struct rue_runner_group *group, const struct rue_variant *variant,
-                                      const struct rue_workload *workload, uint64_t images,
-                                      struct rue_opened *out, rue_error *error)
+rue_status rue_runner_group_finish_open(struct rue_runner_group *group, const struct rue_variant *variant,
+                                        const struct rue_workload *workload, struct rue_opened *out,
+                                        rue_error *error)
 {
-    group->count = group->total;
-    rue_status status = open_everywhere(group, variant, workload, images, out, error);
+    rue_status status = RUE_OK;
+    rue_error why = {0};
+    for (size_t i = 0; status == RUE_OK && i < group->count; i++) {
+        struct rue_workload own = opening_workload(group, workload, i);
+        struct rue_opened opened;
+        status = rue_connection_finish_open(group->members[i].connection, variant, &own, &opened, &why);
+        if (status != RUE_OK) return rue_member_fail(&group->members[i], status, &why, error);
+        if (i == 0)
+            *out = opened;
+        else
+            status = rue_member_merge_opened(&group->members[i], &opened, out, error);
+    }
     out->share_images = 0;
     if (status == RUE_OK && workload->share == RUE_SHARE_SHARDS)
         status = open_shares(group, variant, workload, &out->share_images, error);
@@ -296,15 +309,16 @@ static void put_figure(json_t *rank, const json_t *reply, const char *key)
         json_object_set(rank, key, (json_t *)value);
 }
 
-char *rue_members_describe(const struct rue_runner_group *group, size_t first, size_t end)
+char *rue_members_describe(const struct rue_member *members, size_t count)
 {
     static const char *const added[] = {"start_late_ns", "stolen_ratio",
                                         "throttled_ratio"}; /* by the agent */
-    json_t *ranks = group->launch ? json_array() : NULL;
-    for (size_t i = first; ranks && i < end; i++) {
-        const struct rue_member *member = &group->members[i];
+    json_t *ranks = members->group->launch ? json_array() : NULL;
+    for (size_t i = 0; ranks && i < count; i++) {
+        const struct rue_member *member = &members[i];
         const json_t *reply = rue_connection_reply(member->connection);
-        json_t *rank = json_pack("{s:i, s:s}", "rank", (int)i, "node", member->node);
+        json_t *rank =
+            json_pack("{s:i, s:s}", "rank", (int)(member - member->group->members), "node", member->node);
         for (size_t f = 0; f < rue_trial_field_count; f++) put_figure(rank, reply, rue_trial_fields[f].name);
         for (size_t f = 0; f < sizeof added / sizeof *added; f++) put_figure(rank, reply, added[f]);
         if (member->result.outcome != RUE_TRIAL_OK)

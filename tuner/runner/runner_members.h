@@ -1,8 +1,6 @@
-/* What runner_group.c, runner_farm.c and runner_members.c share: several runners, on GPUs or ranks. */
+/* What runners.c, runner_group.c and runner_members.c share: several loaders, on GPUs or ranks. */
 #ifndef RUE_RUNNER_MEMBERS_H
 #define RUE_RUNNER_MEMBERS_H
-
-#include <pthread.h>
 
 #include "launch.h"
 #include "runner_connection.h"
@@ -10,19 +8,9 @@
 
 enum { RUE_MEMBER_NAME_BYTES = RUE_GPU_NAME_BYTES + 16 };
 
-/* What the thread of a lane does (runner_farm.c): a trial, or the start of a new runner. */
-struct rue_lane_work {
-    pthread_t thread;
-    int ended_fd; /* an eventfd, readable once it has ended */
-    bool restarts;
-    const char *profile; /* of the trial */
-    uint64_t timeout_ns;
-    rue_status status; /* once it has ended */
-    rue_error why;
-};
-
-/* One of several loaders that make a trial together. */
+/* One of several loaders, of a team or of a farm. */
 struct rue_member {
+    struct rue_runner_group *group;
     struct rue_connection *connection;
     char name[RUE_MEMBER_NAME_BYTES]; /* "GPU 0", "rank 3 (node7)" */
     const char *node;                 /* of a rank; NULL: this machine */
@@ -32,7 +20,6 @@ struct rue_member {
     bool started, ready, skipped;
     bool waits;                       /* for a line, in rank_watch.h */
     unsigned answered_at, ended_at;   /* number of the event in the trial; 0: not yet */
-    struct rue_lane_work *work;       /* of a lane; NULL: it does nothing */
     uint64_t clock_ns, round_trip_ns; /* how far its clock is ahead, modulo 2^64; within which time */
 };
 
@@ -48,8 +35,15 @@ struct rue_runner_group {
 };
 
 /* Continues a failure with the loader concerned. */
-rue_status rue_member_fail(const struct rue_runner_group *group, const struct rue_member *member,
-                           rue_status status, const rue_error *why, rue_error *error);
+rue_status rue_member_fail(const struct rue_member *member, rue_status status, const rue_error *why,
+                           rue_error *error);
+
+/* The socket that is connected to the agent of a rank. */
+int rue_member_socket(const struct rue_member *member);
+
+/* Adds what another member than the first has opened. RUE_DATA: its data differ. */
+rue_status rue_member_merge_opened(const struct rue_member *member, const struct rue_opened *opened,
+                                   struct rue_opened *all, rue_error *error);
 
 /* Names loader `index` and its node, once the launcher has started it. */
 void rue_member_name(struct rue_runner_group *group, size_t index);
@@ -63,8 +57,7 @@ static inline bool rue_member_is_first(const struct rue_runner_group *group, siz
 /* The loaders on the node that has the most. */
 size_t rue_members_on_node(const struct rue_runner_group *group);
 
-/* The last answers of the ranks [first, end) as a JSON array, for the store. NULL: not launched, or out of
- * memory. */
-char *rue_members_describe(const struct rue_runner_group *group, size_t first, size_t end);
+/* The last answers of ranks [count] as a JSON array, for the store. NULL: not launched, or out of memory. */
+char *rue_members_describe(const struct rue_member *members, size_t count);
 
 #endif

@@ -51,7 +51,7 @@ static void identify_runner(struct rue_study_setup *setup)
 static rue_status set_ranks(struct rue_study_setup *setup, rue_error *error)
 {
     const struct rue_recommended *checked = setup->goal.search.checked;
-    uint64_t ranks = rue_runner_count(setup->host.runner);
+    uint64_t ranks = setup->host.runners->loaders;
     if (checked && checked->found.job.ranks != ranks)
         return rue_fail(error, RUE_USAGE,
                         "--launch started %" PRIu64 " ranks, but the recommendation is for %" PRIu64, ranks,
@@ -77,7 +77,7 @@ static rue_status open_runner(struct rue_study_setup *setup, rue_error *error)
     if (status != RUE_OK) return status;
     setup->goal.loader.runner.progress = setup->progress;
     status =
-        rue_runner_open(&goal->loader.runner, goal->loader.gpus ? &gpus : NULL, &setup->host.runner, error);
+        rue_runners_open(&goal->loader.runner, goal->loader.gpus ? &gpus : NULL, &setup->host.runners, error);
     bool together = goal->loader.runner.launch && !goal->loader.runner.farm;
     if (status == RUE_OK && together) status = set_ranks(setup, error);
     return status;
@@ -131,7 +131,7 @@ static rue_status open_parts(struct rue_study *study, rue_error *error)
 static void close_study(struct rue_study *study)
 {
     if (!study) return;
-    rue_runner_close(study->setup.host.runner);
+    rue_runners_close(study->setup.host.runners);
     rue_recording_close(study->setup.host.recording);
     rue_store_close(study->ledger.store);
     if (study->setup.place.part_lock >= 0) close(study->setup.place.part_lock);

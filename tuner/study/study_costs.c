@@ -14,8 +14,10 @@ enum { WORK_IMAGES = 8 }; /* of a compute probe on a CPU */
 
 static const double unknown_rate = 1e12; /* images/s of a loader that is not measured yet */
 
-/* The result of one short trial. */
+/* One short trial of a loader, and its result. */
 struct rate {
+    int workers;
+    uint64_t images;     /* at least; two batches are */
     double images_per_s; /* 0 when it was not ok */
     double overhead_s;   /* of the trial, in addition to its end_to_end_ns */
     enum rue_outcome outcome;
@@ -42,39 +44,37 @@ void rue_study_note_compute(struct rue_study_setup *setup, size_t model,
         setup->costs.compute_s_per_image[model] = (double)result->compute_ns / 1e9 / (double)result->images;
 }
 
-/* Measures the loader's images/s with `workers` in one short trial: load-only if the runner can, else jointly
- * with the first model. */
+/* Measures the loader's images/s: load-only if the runner can, else jointly with the first model. */
 static rue_status probe_rate(struct rue_study_setup *setup, struct rue_study_ledger *ledger, size_t variant,
-                             int workers, uint64_t images, struct rate *out, rue_error *error)
+                             struct rate *rate, rue_error *error)
 {
     const struct rue_hello *hello = rue_study_hello(setup);
     bool load = hello->measures[RUE_LOAD];
-    struct rue_trial_request request = {.measure = load ? RUE_LOAD : RUE_JOINT,
-                                        .config = rue_space_at(&setup->space, 0)};
-    struct rue_trial_result result;
-    request.config.value[RUE_NUM_WORKERS] = workers;
-    uint64_t job = setup->variants[variant].job_images,
-             batch = (uint64_t)request.config.value[RUE_BATCH_SIZE];
+    struct rue_config config = rue_space_at(&setup->space, 0);
+    config.value[RUE_NUM_WORKERS] = rate->workers;
+    uint64_t job = setup->variants[variant].job_images, batch = (uint64_t)config.value[RUE_BATCH_SIZE];
     size_t requested = variant;
     if (!setup->variants[variant].opened.digest[0]) variant = 0; /* a dry run has no converted sample */
-    request.images = images < 2 * batch ? 2 * batch : images;
-
-    if (request.images > job || hello->whole_jobs) request.images = job;
-    rue_status status =
-        rue_study_measure(setup, ledger, variant, load ? RUE_NONE : 0, &request, 0, 0, &result, error);
+    uint64_t images = rate->images < 2 * batch ? 2 * batch : rate->images;
+    if (images > job || hello->whole_jobs) images = job;
+    struct rue_flight flight = {
+        .at = {.variant = variant, .model = load ? RUE_NONE : 0},
+        .request = {.measure = load ? RUE_LOAD : RUE_JOINT, .config = config, .images = images}};
+    const struct rue_trial_result *result = &flight.result;
+    rue_status status = rue_study_measure(setup, ledger, &flight, 0, error);
     if (status != RUE_OK) return status;
-    *out = (struct rate){.outcome = result.outcome};
-    snprintf(out->reason, sizeof out->reason, "%s", result.reason);
-    if (rue_study_is_data_fault(setup, variant, result.outcome, result.reason))
-        status = rue_study_fail_probe(setup, variant, result.outcome, result.reason, error);
-    if (result.outcome == RUE_TRIAL_OK) {
-        double duration_s = (double)result.end_to_end_ns / 1e9;
-        out->images_per_s = (double)result.images / duration_s;
-        if (result.cost_ns != RUE_ABSENT)
-            out->overhead_s = fmax(0, (double)result.cost_ns / 1e9 - duration_s);
-        rue_study_note_loader(setup, requested, &result);
+    rate->outcome = result->outcome;
+    snprintf(rate->reason, sizeof rate->reason, "%s", result->reason);
+    if (rue_study_is_data_fault(setup, variant, result->outcome, result->reason))
+        status = rue_study_fail_probe(setup, variant, result->outcome, result->reason, error);
+    if (result->outcome == RUE_TRIAL_OK) {
+        double duration_s = (double)result->end_to_end_ns / 1e9;
+        rate->images_per_s = (double)result->images / duration_s;
+        if (result->cost_ns != RUE_ABSENT)
+            rate->overhead_s = fmax(0, (double)result->cost_ns / 1e9 - duration_s);
+        rue_study_note_loader(setup, requested, result);
     }
-    rue_trial_result_close(&result);
+    rue_trial_result_close(&flight.result);
     return status;
 }
 
@@ -86,16 +86,17 @@ static rue_status probe_loader(struct rue_study_setup *setup, struct rue_study_l
     int one = rue_space_nearest(&setup->space, RUE_NUM_WORKERS, 1);
     int all =
         rue_space_nearest(&setup->space, RUE_NUM_WORKERS, rue_study_usable_cpus(rue_study_hello(setup)));
-    struct rate single = {0}, multi;
+    struct rate single = {.workers = one, .images = FEW_IMAGES}, multi;
     rue_progress_show(setup->progress, "probing the loader: %s",
                       rue_mode_names[setup->variants[variant].variant.mode]);
-    rue_status status = probe_rate(setup, ledger, variant, one, FEW_IMAGES, &single, error);
-    multi = single;
-    if (status == RUE_OK && all != one)
-        status = probe_rate(setup, ledger, variant, all, MANY_IMAGES, &multi, error);
+    rue_status status = probe_rate(setup, ledger, variant, &single, error);
+    multi = all != one ? (struct rate){.workers = all, .images = MANY_IMAGES} : single;
+    if (status == RUE_OK && all != one) status = probe_rate(setup, ledger, variant, &multi, error);
     int least = setup->space.values[RUE_NUM_WORKERS][0];
-    if (status == RUE_OK && !single.images_per_s && !multi.images_per_s && least < one)
-        status = probe_rate(setup, ledger, variant, least, FEW_IMAGES, &single, error);
+    if (status == RUE_OK && !single.images_per_s && !multi.images_per_s && least < one) {
+        single = (struct rate){.workers = least, .images = FEW_IMAGES};
+        status = probe_rate(setup, ledger, variant, &single, error);
+    }
     if (status != RUE_OK) return status;
     if (!single.images_per_s && !multi.images_per_s)
         return rue_study_fail_probe(setup, variant, single.outcome, single.reason, error);
@@ -110,22 +111,22 @@ static rue_status probe_model(struct rue_study_setup *setup, struct rue_study_le
                               rue_error *error)
 {
     const struct rue_study_model *model = &setup->models[index];
-    struct rue_trial_request request = {.measure = RUE_COMPUTE,
-                                        .config = rue_space_at(&setup->space, 0),
-                                        .batches = RUE_PROBES_COMPUTE_BATCHES};
+    struct rue_flight flight = {.at.model = index,
+                                .request = {.measure = RUE_COMPUTE,
+                                            .config = rue_space_at(&setup->space, 0),
+                                            .batches = RUE_PROBES_COMPUTE_BATCHES}};
     const int *sizes = setup->space.values[RUE_BATCH_SIZE], count = setup->space.count[RUE_BATCH_SIZE];
     bool on_cpu = model->profile.consumer == RUE_CONSUMER_HOST && !model->profile.measured;
-    request.config.value[RUE_BATCH_SIZE] = !on_cpu                  ? sizes[count / 2]
-                                           : sizes[0] < WORK_IMAGES ? sizes[0]
-                                                                    : WORK_IMAGES;
+    flight.request.config.value[RUE_BATCH_SIZE] = !on_cpu                  ? sizes[count / 2]
+                                                  : sizes[0] < WORK_IMAGES ? sizes[0]
+                                                                           : WORK_IMAGES;
     if (model->known && !on_cpu) return RUE_OK;
     if (!rue_study_hello(setup)->measures[RUE_COMPUTE]) return RUE_OK;
-    struct rue_trial_result result;
     rue_progress_show(setup->progress, "probing %s", model->name);
-    rue_status status = rue_study_measure(setup, ledger, 0, index, &request, 0, 0, &result, error);
+    rue_status status = rue_study_measure(setup, ledger, &flight, 0, error);
     if (status != RUE_OK) return status;
-    if (result.outcome == RUE_TRIAL_OK) rue_study_note_compute(setup, index, &result);
-    rue_trial_result_close(&result);
+    if (flight.result.outcome == RUE_TRIAL_OK) rue_study_note_compute(setup, index, &flight.result);
+    rue_trial_result_close(&flight.result);
     return RUE_OK;
 }
 
@@ -133,10 +134,11 @@ rue_status rue_study_probe_least(struct rue_study_setup *setup, struct rue_study
                                  rue_error *error)
 {
     int one = rue_space_nearest(&setup->space, RUE_NUM_WORKERS, 1);
-    struct rate single;
     rue_status status = RUE_OK;
-    for (size_t v = 0; status == RUE_OK && v < setup->variant_count; v++)
-        status = probe_rate(setup, ledger, v, one, FEW_IMAGES, &single, error);
+    for (size_t v = 0; status == RUE_OK && v < setup->variant_count; v++) {
+        struct rate single = {.workers = one, .images = FEW_IMAGES};
+        status = probe_rate(setup, ledger, v, &single, error);
+    }
     ledger->probe_rows = ledger->row_count;
     return status;
 }

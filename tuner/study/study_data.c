@@ -124,8 +124,8 @@ static rue_status open_variant(struct rue_study_setup *setup, struct rue_study_v
     uint64_t limit = variant->sample ? 0 : setup->requested_images;
     const char *data = variant->variant.path[0] ? variant->variant.path : "the runner's data";
     rue_progress_show(setup->progress, "opening %s", data);
-    rue_status status = rue_runner_open_data(setup->host.runner, &variant->variant, &variant->workload, limit,
-                                             &variant->opened, error);
+    rue_status status = rue_runners_open_data(setup->host.runners, &variant->variant, &variant->workload,
+                                              limit, &variant->opened, error);
     if (status == RUE_OK && variant->variant.subset[0] && !variant->opened.has_subset)
         status = rue_fail(error, RUE_USAGE, "the runner %s cannot load a subset: remove --subset",
                           rue_study_hello(setup)->runner);

@@ -19,18 +19,16 @@ void rue_study_count_cost(const struct rue_study_setup *setup, struct rue_study_
         uint64_t spent_ns = rue_study_spent_ns(setup, ledger); /* reported costs may be ahead of it */
         result->cost_ns = spent_ns > started_ns ? (int64_t)(spent_ns - started_ns) : 0;
     }
-    int64_t cost = result->cost_ns != RUE_ABSENT ? result->cost_ns : result->end_to_end_ns;
-    uint64_t end_ns = started_ns + (cost > 0 ? (uint64_t)cost : 0);
+    uint64_t cost_ns = rue_study_cost_ns(result), end_ns = started_ns + cost_ns;
     if (end_ns > RUE_TRIAL_FIELD_MAX)
-        rue_trial_result_fail(result, "with its cost (%" PRId64 " ns) the run would take more than 9 years",
-                              cost);
+        rue_trial_result_fail(result, "with its cost (%" PRIu64 " ns) the run would take more than 9 years",
+                              cost_ns);
     else if (virtual_clock && end_ns > ledger->clock.virtual_ns)
         ledger->clock.virtual_ns = end_ns; /* the latest of several nodes */
 }
 
-void rue_study_note_error(struct rue_study_ledger *ledger, double expected_s, double expected_sd)
+void rue_study_note_error(struct rue_ledger_row *row, double expected_s, double expected_sd)
 {
-    struct rue_ledger_row *row = &ledger->rows[ledger->last_row];
     const struct rue_trial_result *result = &row->trial.result;
     bool joint = result->outcome == RUE_TRIAL_OK && row->trial.request.measure == RUE_JOINT;
     if (!joint || result->end_to_end_ns <= 0 || !(expected_s > 0)) return;

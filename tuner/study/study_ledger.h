@@ -45,10 +45,8 @@ struct rue_study_ledger {
     struct rue_ledger_row *rows; /* every trial used, in order */
     size_t probe_rows;           /* the first of `rows`, measured for the plan */
     size_t reused;               /* of `rows`, from the store */
-    bool was_stored;             /* the last trial came from the store, or was measured for the plan */
     size_t run_trials;           /* trials of this run since its plan, including references */
     size_t answered;             /* questions of strategies, by stored or new trials */
-    size_t last_row;             /* of the last answer */
     struct rue_rank_times
         rank_times[RUE_STUDY_VARIANTS_MAX]; /* of trials that a launcher's ranks made together */
     struct rue_speed_history speeds;
@@ -72,11 +70,18 @@ uint64_t rue_study_spent_ns(const struct rue_study_setup *setup, const struct ru
 void rue_study_count_cost(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
                           uint64_t started_ns, struct rue_trial_result *result);
 
+/* What a trial cost, once that is counted. */
+static inline uint64_t rue_study_cost_ns(const struct rue_trial_result *result)
+{
+    int64_t cost_ns = result->cost_ns != RUE_ABSENT ? result->cost_ns : result->end_to_end_ns;
+    return cost_ns > 0 ? (uint64_t)cost_ns : 0;
+}
+
 /* Predictions underestimate their standard deviation by about this factor. */
 #define RUE_STUDY_SPREAD 1.5
 
-/* Records the error of the last row against the time that a strategy expected. */
-void rue_study_note_error(struct rue_study_ledger *ledger, double expected_s, double expected_sd);
+/* Records the error of a row against the time that a strategy expected. */
+void rue_study_note_error(struct rue_ledger_row *row, double expected_s, double expected_sd);
 
 /* Whether a trial may have been made before or after a change. */
 bool rue_study_is_unsure(const struct rue_study_ledger *ledger, size_t trial);

@@ -176,8 +176,8 @@ static rue_status try_model(const struct rue_study_setup *setup, const struct ru
     request.config.value[RUE_PIN_MEMORY] = false;
     snprintf(request.model, sizeof request.model, "%s", model->name);
     rue_progress_show(setup->progress, "trying %s", model->name);
-    rue_status status =
-        rue_runner_trial(setup->host.runner, &request, model->profile_json, timeout_ns, &result, error);
+    rue_status status = rue_runner_trial(&setup->host.runners->at[0], &request, model->profile_json,
+                                         timeout_ns, &result, error);
     if (status != RUE_OK) return status;
     if (result.outcome != RUE_TRIAL_OK)
         status = rue_fail(error, RUE_INFEASIBLE, "%s", result.reason);

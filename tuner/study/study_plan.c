@@ -84,15 +84,13 @@ static rue_status estimate_all(struct rue_study_setup *setup, struct rue_study_l
     for (size_t i = 0; status == RUE_OK && ledger->found_trials && i < setup->plan.trials; i++) {
         size_t scenario = i / repeats % (models * setup->variant_count), variant = scenario / models;
         const struct rue_config *config = &setup->configs[i / repeats / models / setup->variant_count];
-        struct rue_trial_request request = {.measure = RUE_JOINT,
-                                            .config = *config,
-                                            .images = rue_study_trial_images(setup, variant, config)};
+        uint64_t images = rue_study_trial_images(setup, variant, config);
+        struct rue_flight flight = {.at = {.variant = variant, .model = scenario % models},
+                                    .request = {.measure = RUE_JOINT, .config = *config, .images = images}};
         bool stored;
-        status = rue_study_is_stored(setup, ledger, variant, scenario % models, &request, i % repeats,
-                                     &stored, error);
+        status = rue_study_is_stored(setup, ledger, &flight, i % repeats, &stored, error);
         if (status == RUE_OK && stored)
-            setup->plan.stored_s +=
-                rue_study_trial_s(setup, variant, scenario % models, config, request.images);
+            setup->plan.stored_s += rue_study_trial_s(setup, variant, scenario % models, config, images);
     }
     return status;
 }

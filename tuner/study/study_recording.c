@@ -13,7 +13,7 @@ rue_status rue_study_open_recording(struct rue_study_setup *setup, rue_error *er
     rue_status status =
         rue_recording_open(goal->data.table, goal->data.map, goal->job.images, &setup->host.recording, error);
     if (status != RUE_OK) return status;
-    return rue_runner_open_local(&rue_recording_runner, setup->host.recording, &setup->host.runner, error);
+    return rue_runners_open_one(&rue_recording_runner, setup->host.recording, &setup->host.runners, error);
 }
 
 bool rue_study_assumes_job(const struct rue_study_setup *setup)

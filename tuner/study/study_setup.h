@@ -9,7 +9,7 @@
 #include "profile.h"
 #include "progress.h"
 #include "recording.h"
-#include "runner_client.h"
+#include "runners.h"
 #include "strategy.h"
 #include "study_goal.h"
 
@@ -49,10 +49,10 @@ struct rue_study_prior {
     double *offsets; /* [models][configs] */
 };
 
-/* The runner or recording that answers trials. */
+/* What answers trials. */
 struct rue_study_host {
-    struct rue_runner *runner;
-    struct rue_recording *recording; /* to replay; NULL: make trials */
+    struct rue_runners *runners;
+    struct rue_recording *recording; /* that the runner replays; NULL: none */
     char identity[128];              /* of the runner */
     char machine[32];                /* fingerprint of its machine */
 };
@@ -113,7 +113,13 @@ struct rue_study_setup {
 /* What the runner declared. */
 static inline const struct rue_hello *rue_study_hello(const struct rue_study_setup *setup)
 {
-    return rue_runner_hello(setup->host.runner);
+    return setup->host.runners->hello;
+}
+
+/* The number that strategies give a lane: the runners of one machine have none. */
+static inline size_t rue_study_node(const struct rue_study_setup *setup, size_t lane)
+{
+    return setup->host.runners->count > 1 ? lane + 1 : 0;
 }
 
 /* How many of `images` each loader of this machine loads; to compare ranks, one alone. */

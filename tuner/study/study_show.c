@@ -7,7 +7,6 @@
 
 #include "json_document.h"
 #include "prose.h"
-#include "runner_farm.h"
 #include "study_costs.h"
 #include "study_recording.h"
 #include "study_views.h"
@@ -168,9 +167,8 @@ void rue_study_show_plan(const struct rue_study_setup *setup, const struct rue_s
     char loaders[48] = "";
     const struct rue_workload *workload = &setup->goal.loader.workload;
     const char *launch = setup->goal.loader.runner.launch;
-    const struct rue_runner_group *farm = rue_runner_farm(setup->host.runner);
-    if (farm)
-        snprintf(loaders, sizeof loaders, " on one of %zu nodes", rue_runner_group_count(farm));
+    if (setup->host.runners->count > 1)
+        snprintf(loaders, sizeof loaders, " on one of %zu nodes", setup->host.runners->count);
     else if ((setup->goal.loader.gpus || launch) && !ranks->count)
         snprintf(loaders, sizeof loaders, " on each of %d %s%s", workload->world_size,
                  launch ? "rank" : "GPU", workload->world_size == 1 ? "" : "s");

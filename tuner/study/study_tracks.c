@@ -1,20 +1,94 @@
 #include "study_tracks.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "study_costs.h"
+#include "study_recording.h"
 #include "study_space.h"
-#include "study_trials.h"
 
-struct rue_study_cell rue_study_find_cell(const struct rue_study_setup *setup, const struct rue_track *track,
-                                          const struct rue_question *question)
+/* The weights of all scenarios; NULL: all are equal. */
+static const double *fill_weights(const struct rue_study_setup *setup, double *weights)
 {
-    return (struct rue_study_cell){track->first_variant + question->scenario / setup->model_count,
+    if (setup->goal.search.rules.weight_count == 0) return NULL;
+    for (size_t i = 0; i < setup->variant_count * setup->model_count; i++)
+        weights[i] =
+            rue_ranking_rules_weight(&setup->goal.search.rules, setup->models[i % setup->model_count].name);
+    return weights;
+}
+
+rue_status rue_tracks_open(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
+                           struct rue_tracks *out, rue_error *error)
+{
+    bool predicts = rue_study_predicts(setup);
+    *out = (struct rue_tracks){.config = SIZE_MAX};
+    double remaining_s = setup->goal.search.budget.time_ns ? setup->plan.expected_s : INFINITY;
+    size_t count = predicts ? setup->variant_count : 1;
+    for (size_t b = 0; b < setup->baselines.count; b++) out->baselines[b] = setup->baselines.at[b].column;
+    rue_status status = RUE_OK;
+    for (size_t v = 0; status == RUE_OK && v < count; v++) {
+        struct rue_track *track = &out->at[out->count++]; /* to be closed also if the rest fails */
+        track->first_variant = v;
+        track->share = 1 / (double)count;
+        if (setup->host.recording && count > 1) /* in proportion to the variants' times in the table */
+            track->share =
+                fmax(1e-9, rue_study_recording_s(setup, v) / rue_study_recording_s(setup, RUE_NONE));
+        struct rue_strategy_setup strategy_setup = rue_study_strategy_setup(setup, v);
+        if (!predicts) strategy_setup.grid.scenario_count *= setup->variant_count;
+        strategy_setup.aim = (struct rue_setup_aim){.objective = setup->goal.search.rules.objective,
+                                                    .weights = fill_weights(setup, out->weights),
+                                                    .epsilon_ratio = setup->goal.search.epsilon_ratio,
+                                                    .confidence = setup->goal.search.confidence,
+                                                    .repeats = setup->goal.search.repeats};
+        strategy_setup.budget =
+            (struct rue_setup_budget){remaining_s * track->share, setup->goal.search.budget.trials / count};
+        size_t nodes = setup->host.runners->count;
+        strategy_setup.runner.nodes = nodes > 1 ? nodes : 0;
+        strategy_setup.job.first_batch_limit_s = (double)setup->goal.search.max_first_batch_ns / 1e9;
+        strategy_setup.known.baselines = out->baselines;
+        strategy_setup.known.baseline_count = setup->baselines.count;
+        if (setup->priors[v].used) strategy_setup.known.prior = &setup->priors[v].prior;
+        status = setup->plan.strategy->open(&strategy_setup, &track->state, error);
+        if (status == RUE_OK && predicts)
+            status = rue_study_observe_stored(setup, ledger, v, track->state, error);
+    }
+    return status;
+}
+
+void rue_tracks_close(const struct rue_study_setup *setup, struct rue_tracks *tracks)
+{
+    for (size_t i = 0; i < tracks->count; i++) setup->plan.strategy->close(tracks->at[i].state);
+}
+
+bool rue_tracks_ask(const struct rue_study_setup *setup, struct rue_tracks *tracks, size_t node,
+                    struct rue_asked *out)
+{
+    bool asked[RUE_STUDY_VARIANTS_MAX] = {0};
+    for (;;) {
+        size_t next = SIZE_MAX;
+        double least = INFINITY;
+        for (size_t t = 0; t < tracks->count; t++) {
+            const struct rue_track *track = &tracks->at[t];
+            double spent = (double)track->spent_ns / track->share;
+            if (!asked[t] && !track->ended && spent < least) next = t, least = spent;
+        }
+        if (next == SIZE_MAX) return false;
+        asked[next] = true;
+        out->track = &tracks->at[next];
+        if (setup->plan.strategy->ask(out->track->state, node, &out->question)) return true;
+    }
+}
+
+struct rue_study_cell rue_study_find_cell(const struct rue_study_setup *setup, const struct rue_asked *asked)
+{
+    const struct rue_question *question = &asked->question;
+    return (struct rue_study_cell){asked->track->first_variant + question->scenario / setup->model_count,
                                    question->scenario % setup->model_count, question->config};
 }
 
-uint64_t rue_study_expected_ns(const struct rue_study_setup *setup, const struct rue_question *question)
+/* The expected time of its trial. */
+static uint64_t expected_ns(const struct rue_study_setup *setup, const struct rue_question *question)
 {
     if (question->expected_s > 0) return (uint64_t)(question->expected_s * 1e9);
     if (rue_study_predicts(setup))
@@ -22,19 +96,22 @@ uint64_t rue_study_expected_ns(const struct rue_study_setup *setup, const struct
     return (uint64_t)(setup->plan.expected_s * 1e9 / (double)setup->plan.trials);
 }
 
-struct rue_trial_request rue_study_make_request(const struct rue_study_setup *setup,
-                                                struct rue_study_cell cell,
-                                                const struct rue_question *question)
+struct rue_flight rue_study_make_flight(const struct rue_study_setup *setup, const struct rue_asked *asked)
 {
-    struct rue_trial_request request = {.measure = question->measure,
-                                        .config = setup->configs[cell.config],
-                                        .images = question->images,
-                                        .batches = question->batches};
+    const struct rue_question *question = &asked->question;
+    struct rue_study_cell cell = rue_study_find_cell(setup, asked);
     bool joint = question->measure == RUE_JOINT;
-    if (rue_study_hello(setup)->whole_jobs || (joint && !request.images))
-        request.images = rue_study_trial_images(setup, cell.variant, &request.config);
-    request.detail = joint && (!rue_study_predicts(setup) || setup->goal.search.checked);
-    return request;
+    struct rue_flight flight = {
+        .at = {.variant = cell.variant, .model = question->measure == RUE_LOAD ? RUE_NONE : cell.model},
+        .request = {.measure = question->measure,
+                    .config = setup->configs[cell.config],
+                    .images = question->images,
+                    .batches = question->batches},
+        .expected_ns = expected_ns(setup, question)};
+    if (rue_study_hello(setup)->whole_jobs || (joint && !question->images))
+        flight.request.images = rue_study_trial_images(setup, cell.variant, &flight.request.config);
+    flight.request.detail = joint && (!rue_study_predicts(setup) || setup->goal.search.checked);
+    return flight;
 }
 
 void rue_study_mark_partial(struct rue_study *study, const char *why)
@@ -81,21 +158,17 @@ static rue_status check_probe(struct rue_study_setup *setup, struct rue_study_le
     return RUE_OK;
 }
 
-bool rue_study_is_spent(const struct rue_study_setup *setup, const struct rue_study_ledger *ledger)
-{
-    const struct rue_budget *budget = &setup->goal.search.budget;
-    return (budget->time_ns && rue_study_spent_ns(setup, ledger) >= budget->time_ns) ||
-           (budget->trials && ledger->run_trials >= budget->trials);
-}
-
 rue_status rue_study_absorb(struct rue_study_setup *setup, struct rue_study_ledger *ledger,
-                            struct rue_tracks *tracks, struct rue_track *track, struct rue_question *question,
-                            const struct rue_trial_result *result, rue_error *error)
+                            struct rue_tracks *tracks, struct rue_asked *asked,
+                            const struct rue_flight *flight, rue_error *error)
 {
     const struct rue_strategy_ops *strategy = setup->plan.strategy;
-    struct rue_study_cell cell = rue_study_find_cell(setup, track, question);
-    question->stored = ledger->was_stored;
-    struct rue_ledger_row *row = &ledger->rows[ledger->last_row];
+    const struct rue_trial_result *result = &flight->result;
+    struct rue_track *track = asked->track;
+    struct rue_question *question = &asked->question;
+    struct rue_study_cell cell = rue_study_find_cell(setup, asked);
+    struct rue_ledger_row *row = &ledger->rows[flight->row];
+    question->stored = flight->stored;
     question->trial = row->trial.id;
     if (question->measure == RUE_JOINT && !rue_question_is_repeated(question, result))
         row->config = cell.config;

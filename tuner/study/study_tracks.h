@@ -1,10 +1,9 @@
-/* The running strategies of a study, one trial at a time (study_run.c) or one on each node (study_farm.c). */
+/* The running strategies of a study. */
 #ifndef RUE_STUDY_TRACKS_H
 #define RUE_STUDY_TRACKS_H
 
 #include "study.h"
 #include "study_trials.h"
-#include "watch.h"
 
 /* A running strategy: of all scenarios, or, if it predicts, of those of one variant. */
 struct rue_track {
@@ -22,7 +21,6 @@ struct rue_tracks {
     double weights[RUE_STUDY_VARIANTS_MAX * RUE_STUDY_MODELS_MAX]; /* of the scenarios */
     size_t baselines[RUE_BASELINES_MAX];                           /* their columns */
     struct rue_track at[RUE_STUDY_VARIANTS_MAX];
-    struct rue_watch *watch; /* NULL: the study is too short for one */
     /* Of a strategy that does not predict: */
     size_t config;     /* current one */
     int repeat;        /* current one */
@@ -30,31 +28,40 @@ struct rue_tracks {
     size_t new_trials; /* trials that were not stored */
     double expected_s; /* of the new trials */
     size_t skipped;
-    struct rue_same_failures failures;
 };
+
+/* Opens a strategy for all scenarios, or, if it predicts, one for each variant, which observes the stored
+ * trials. Fails as the strategy, and as rue_study_observe_stored; close in any case. */
+rue_status rue_tracks_open(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
+                           struct rue_tracks *out, rue_error *error) RUE_MUST_CHECK;
+void rue_tracks_close(const struct rue_study_setup *setup, struct rue_tracks *tracks);
+
+/* A question, and the track that asked it. */
+struct rue_asked {
+    struct rue_track *track;
+    struct rue_question question;
+};
+
+/* Asks the tracks for a question for the node, first the one that has spent least of its share. False: none
+ * has one now. */
+bool rue_tracks_ask(const struct rue_study_setup *setup, struct rue_tracks *tracks, size_t node,
+                    struct rue_asked *out);
 
 /* The cell of a track's question. */
 struct rue_study_cell {
     size_t variant, model, config;
 };
 
-struct rue_study_cell rue_study_find_cell(const struct rue_study_setup *setup, const struct rue_track *track,
-                                          const struct rue_question *question);
+struct rue_study_cell rue_study_find_cell(const struct rue_study_setup *setup, const struct rue_asked *asked);
 
-struct rue_trial_request rue_study_make_request(const struct rue_study_setup *setup,
-                                                struct rue_study_cell cell,
-                                                const struct rue_question *question);
+/* The trial that answers it. */
+struct rue_flight rue_study_make_flight(const struct rue_study_setup *setup, const struct rue_asked *asked);
 
-/* The expected time of its trial. */
-uint64_t rue_study_expected_ns(const struct rue_study_setup *setup, const struct rue_question *question);
-
-bool rue_study_is_spent(const struct rue_study_setup *setup, const struct rue_study_ledger *ledger);
-
-/* Updates all that depends on the answer to a question, which is the ledger's last row. RUE_USAGE: the budget
- * is too small; RUE_INFEASIBLE: damaged data. */
+/* Updates all that depends on the answer to a question. RUE_USAGE: the budget is too small; RUE_INFEASIBLE:
+ * damaged data. */
 rue_status rue_study_absorb(struct rue_study_setup *setup, struct rue_study_ledger *ledger,
-                            struct rue_tracks *tracks, struct rue_track *track, struct rue_question *question,
-                            const struct rue_trial_result *result, rue_error *error) RUE_MUST_CHECK;
+                            struct rue_tracks *tracks, struct rue_asked *asked,
+                            const struct rue_flight *flight, rue_error *error) RUE_MUST_CHECK;
 
 /* Notes that the run ended early. */
 void rue_study_mark_partial(struct rue_study *study, const char *why);

@@ -13,7 +13,6 @@
 #include "interrupt.h"
 #include "job_time.h"
 #include "objective.h"
-#include "runner_farm.h"
 #include "study_ledger.h"
 #include "units.h"
 #include "workload_json.h"
@@ -95,116 +94,49 @@ static void judge_row(const struct rue_study_setup *setup, const struct rue_tria
     row->line = rue_job_line_from(result);
 }
 
+/* Adds the row of a trial that has a result. */
 static rue_status note_row(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
-                           struct rue_ledger_row at, const struct rue_trial_request *request,
-                           const struct rue_trial_result *result, rue_error *error)
+                           struct rue_flight *flight, rue_error *error)
 {
+    const struct rue_trial_result *result = &flight->result;
     rue_status status = rue_array_grow(&ledger->rows, &ledger->row_capacity, ledger->row_count + 1,
                                        sizeof *ledger->rows, "rows", error);
     if (status != RUE_OK) return status;
-    struct rue_ledger_row *row = &ledger->rows[ledger->last_row = ledger->row_count++];
-    *row = at;
-    row->trial.request = *request;
+    struct rue_ledger_row *row = &ledger->rows[flight->row = ledger->row_count++];
+    *row = flight->at;
+    row->config = RUE_NONE;
+    row->trial.request = flight->request;
     row->trial.result = *result;
     judge_row(setup, result, row);
-    bool joint = request->measure == RUE_JOINT && result->outcome == RUE_TRIAL_OK;
-    status = rue_rank_times_add(&ledger->rank_times[at.variant], joint ? result->ranks : NULL, error);
+    bool joint = flight->request.measure == RUE_JOINT && result->outcome == RUE_TRIAL_OK;
+    status = rue_rank_times_add(&ledger->rank_times[row->variant], joint ? result->ranks : NULL, error);
     rue_trial_result_drop_lists(&row->trial.result);
     return status;
 }
 
-/* Fills in the rest of the request; returns its scenario. */
-static struct rue_store_scenario complete_request(const struct rue_study_setup *setup, size_t variant_index,
-                                                  size_t model_index, uint64_t expected_ns,
-                                                  struct rue_trial_request *request)
+/* Fills in the scenario and the rest of the request. */
+static void complete_request(const struct rue_study_setup *setup, struct rue_flight *flight)
 {
-    const struct rue_study_variant *variant = &setup->variants[variant_index];
-    struct rue_store_scenario scenario = rue_study_scenario(setup, variant_index, model_index);
+    const struct rue_study_variant *variant = &setup->variants[flight->at.variant];
+    struct rue_trial_request *request = &flight->request;
+    flight->scenario = rue_study_scenario(setup, flight->at.variant, flight->at.model);
     request->variant = variant->variant;
     request->workload = variant->workload;
     request->job_images = variant->job_images;
     /* Ranks that are compared may slow each other down, at worst as if they loaded one after the other. */
     uint64_t slower = setup->goal.job.ranks.count ? (uint64_t)variant->workload.world_size : 1;
     request->limits =
-        (struct rue_limits){time_limit_ns(&setup->goal, slower * expected_ns), setup->memory_bytes};
-    snprintf(request->model, sizeof request->model, "%s", scenario.model);
-    return scenario;
+        (struct rue_limits){time_limit_ns(&setup->goal, slower * flight->expected_ns), setup->memory_bytes};
+    snprintf(request->model, sizeof request->model, "%s", flight->scenario.model);
 }
 
-rue_status rue_study_visit_stored(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
-                                  size_t variant, size_t model, struct rue_trial_request *request,
-                                  rue_store_visit *visit, void *context, rue_error *error)
-{
-    struct rue_store_scenario scenario = complete_request(setup, variant, model, 0, request);
-    return rue_store_visit_trials(ledger->store, &scenario, request, visit, context, error);
-}
+/* ---- a trial ---- */
 
-/* A row that was measured for the plan may also answer a question of the strategy. */
-static bool find_probe_row(struct rue_study_ledger *ledger, uint64_t id)
+/* Clocks: on a virtual one each lane has its own; the real one is that of the study. */
+static uint64_t flight_now_ns(const struct rue_study_setup *setup, const struct rue_study_ledger *ledger,
+                              const struct rue_flight *flight)
 {
-    for (size_t i = 0; i < ledger->probe_rows; i++)
-        if (ledger->rows[i].trial.id == id) return ledger->last_row = i, true;
-    return false;
-}
-
-/* A suspended trial has useless times. False: it was suspended too often to be repeated, and has failed. */
-static bool discard_suspended(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
-                              int suspensions, struct rue_trial_result *result)
-{
-    if (!ledger->clock.suspended)
-        rue_progress_note(setup->progress,
-                          "a trial was suspended: its result is discarded, and the trial is repeated");
-    ledger->clock.suspended = true;
-    rue_trial_result_fail(result, "the trial was suspended and continued %d times", suspensions);
-    return suspensions < SUSPENDED_MAX;
-}
-
-/* Measures until a trial was not suspended. Discarded trials do not count against the budget. */
-static rue_status measure_awake(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
-                                struct rue_trial_request *request, const char *profile, uint64_t *started_ns,
-                                struct rue_trial_result *result, rue_error *error)
-{
-    for (int suspensions = 1;; suspensions++) {
-        *started_ns = rue_study_spent_ns(setup, ledger);
-        rue_status status = rue_runner_trial(setup->host.runner, request, profile,
-                                             timeout_ns(request->limits.time_ns), result, error);
-        if (status != RUE_OK || !rue_runner_was_suspended(setup->host.runner)) return status;
-        ledger->clock.suspended_ns += rue_study_spent_ns(setup, ledger) - *started_ns;
-        if (!discard_suspended(setup, ledger, suspensions, result)) return RUE_OK;
-        rue_trial_result_close(result);
-    }
-}
-
-/* A trial that was not warm or cold as requested counts only at the last attempt; its row records the cache
- * state in any case. */
-static void count_trial(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
-                        uint64_t started_ns, int attempt, struct rue_trial_result *result)
-{
-    rue_study_count_cost(setup, ledger, started_ns, result);
-    ledger->run_trials++;
-    if (result->cache_missed == 1 && result->outcome == RUE_TRIAL_OK && attempt < MISSED_MAX)
-        result->outcome = RUE_TRIAL_FAILED;
-}
-
-static bool has_missed(const struct rue_trial_result *result)
-{
-    return result->cache_missed == 1 && result->outcome == RUE_TRIAL_FAILED;
-}
-
-/* Stores the result of a trial. */
-static rue_status record_trial(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
-                               const struct rue_store_scenario *scenario, struct rue_ledger_row at,
-                               const struct rue_trial_request *request, struct rue_trial_result *result,
-                               rue_error *error)
-{
-    struct rue_trial_row *trial = &at.trial;
-    at.suspended_ns = ledger->clock.suspended_ns;
-    ledger->was_stored = false; /* another lane may have asked meanwhile */
-    rue_status status =
-        rue_store_add_trial(ledger->store, scenario, request, result, trial->started_ns, &trial->id, error);
-    if (status == RUE_OK) status = note_row(setup, ledger, at, request, result, error);
-    if (status != RUE_OK) rue_trial_result_close(result);
-    return status;
+    return rue_study_hello(setup)->virtual_clock ? *flight->clock_ns : rue_study_spent_ns(setup, ledger);
 }
 
 static const char *model_profile(const struct rue_study_setup *setup, size_t model)
@@ -212,115 +144,150 @@ static const char *model_profile(const struct rue_study_setup *setup, size_t mod
     return model == RUE_NONE ? NULL : setup->models[model].profile_json;
 }
 
-/* Answers with the `nth` stored row, if it exists: `*found`. */
-static rue_status answer_stored(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
-                                const struct rue_store_scenario *scenario, struct rue_ledger_row *at,
-                                struct rue_trial_request *request, size_t nth, bool *found,
-                                struct rue_trial_result *result, rue_error *error)
+/* A row that was measured for the plan may also answer a question of the strategy. */
+static bool find_probe_row(const struct rue_study_ledger *ledger, uint64_t id, size_t *row)
 {
-    uint64_t *id = &at->trial.id, *started_ns = &at->trial.started_ns;
-    request->repeat = nth == RUE_STUDY_NEW_TRIAL ? 0 : nth;
-    rue_status status =
-        rue_store_find_trial(ledger->store, scenario, request, (struct rue_store_position){.nth = nth}, found,
-                             result, id, started_ns, error);
-    *found = status == RUE_OK && *found;
-    ledger->was_stored = *found;
-    if (!*found || find_probe_row(ledger, *id)) return status;
+    for (*row = 0; *row < ledger->probe_rows; ++*row)
+        if (ledger->rows[*row].trial.id == id) return true;
+    return false;
+}
+
+rue_status rue_flight_answer(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
+                             struct rue_flight *flight, size_t nth, rue_error *error)
+{
+    struct rue_ledger_row *at = &flight->at;
+    complete_request(setup, flight);
+    flight->request.repeat = nth == RUE_STUDY_NEW_TRIAL ? 0 : nth;
+    flight->answered = flight->stored = false;
+    rue_status status = rue_store_find_trial(ledger->store, &flight->scenario, &flight->request,
+                                             (struct rue_store_position){.nth = nth}, &flight->answered,
+                                             &flight->result, &at->trial.id, &at->trial.started_ns, error);
+    flight->answered &= status == RUE_OK;
+    flight->stored = flight->answered;
+    if (!flight->answered || find_probe_row(ledger, at->trial.id, &flight->row)) return status;
     ledger->reused++;
     at->stored = true;
     if (setup->host.recording) { /* costs as much as a new trial */
-        rue_study_count_cost(setup, ledger, rue_study_spent_ns(setup, ledger), result);
-        ledger->was_stored = false;
+        rue_study_count_cost(setup, ledger, *flight->clock_ns, &flight->result);
+        *flight->clock_ns += rue_study_cost_ns(&flight->result);
+        flight->stored = false;
     }
-    return note_row(setup, ledger, *at, request, result, error);
+    return note_row(setup, ledger, flight, error);
 }
 
-rue_status rue_study_measure(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
-                             size_t variant, size_t model, struct rue_trial_request *request, size_t nth,
-                             uint64_t expected_ns, struct rue_trial_result *result, rue_error *error)
+rue_status rue_flight_begin(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
+                            struct rue_flight *flight, rue_error *error)
 {
-    struct rue_store_scenario scenario = complete_request(setup, variant, model, expected_ns, request);
-    struct rue_ledger_row at = {.variant = variant, .model = model, .config = RUE_NONE};
-    bool found, repeats = true;
-    rue_status status = answer_stored(setup, ledger, &scenario, &at, request, nth, &found, result, error);
-    for (int attempt = 1; status == RUE_OK && !found && repeats; attempt++) {
-        rue_trial_result_close(result);
-        status = measure_awake(setup, ledger, request, model_profile(setup, model), &at.trial.started_ns,
-                               result, error);
-        if (status != RUE_OK) break;
-        count_trial(setup, ledger, at.trial.started_ns, attempt, result);
-        status = record_trial(setup, ledger, &scenario, at, request, result, error);
-        repeats = (has_missed(result) && attempt < MISSED_MAX) || (result->retry && attempt < RETRY_MAX);
-    }
-    return status;
+    flight->at.trial.started_ns = flight_now_ns(setup, ledger, flight);
+    return rue_runner_begin(flight->runner, &flight->request, model_profile(setup, flight->at.model),
+                            timeout_ns(flight->request.limits.time_ns), error);
 }
 
-/* ---- a lane of a farm ---- */
-
-static rue_status begin_lane(const struct rue_study_setup *setup, struct rue_study_flight *flight,
-                             uint64_t now_ns, rue_error *error)
+/* A suspended trial has useless times. False: it was suspended too often to be repeated, and has failed.
+ * Alone, it does not count against the budget. */
+static bool discard_suspended(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
+                              struct rue_flight *flight)
 {
-    flight->at.trial.started_ns = now_ns;
-    return rue_runner_farm_begin(rue_runner_farm(setup->host.runner), flight->lane, &flight->request,
-                                 model_profile(setup, flight->at.model),
-                                 timeout_ns(flight->request.limits.time_ns), error);
+    if (!ledger->clock.suspended)
+        rue_progress_note(setup->progress,
+                          "a trial was suspended: its result is discarded, and the trial is repeated");
+    ledger->clock.suspended = true;
+    if (setup->host.runners->count == 1)
+        ledger->clock.suspended_ns += flight_now_ns(setup, ledger, flight) - flight->at.trial.started_ns;
+    rue_trial_result_fail(&flight->result, "the trial was suspended and continued %d times",
+                          ++flight->suspensions);
+    return flight->suspensions < SUSPENDED_MAX;
 }
 
-rue_status rue_study_begin(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
-                           struct rue_study_flight *flight, size_t nth, uint64_t expected_ns, uint64_t now_ns,
-                           bool *stored, struct rue_trial_result *result, rue_error *error)
+/* Of several runners, the row of a trial that failed names the node. */
+static void name_node(struct rue_flight *flight)
 {
-    flight->at.config = RUE_NONE;
-    flight->attempt = 1;
-    flight->scenario =
-        complete_request(setup, flight->at.variant, flight->at.model, expected_ns, &flight->request);
-    rue_status status = answer_stored(setup, ledger, &flight->scenario, &flight->at, &flight->request, nth,
-                                      stored, result, error);
-    return status == RUE_OK && !*stored ? begin_lane(setup, flight, now_ns, error) : status;
-}
-
-/* The row of a trial that failed names the node. */
-static void name_node(const struct rue_study_setup *setup, struct rue_study_flight *flight,
-                      struct rue_trial_result *result)
-{
-    const struct rue_rank *rank = rue_runner_farm_rank(rue_runner_farm(setup->host.runner), flight->lane);
+    const struct rue_rank *rank = flight->runner->rank;
     char reason[RUE_REASON_BYTES + RUE_NODE_BYTES + 32];
+    struct rue_trial_result *result = &flight->result;
     if (result->outcome == RUE_TRIAL_OK) return;
     memcpy(flight->failure, result->reason, sizeof flight->failure);
+    if (!rank) return;
     snprintf(reason, sizeof reason, "on rank %d (%s): %s", rank->rank, rank->node, flight->failure);
     rue_error_shorten(reason, result->reason, sizeof result->reason);
 }
 
-rue_status rue_study_finish(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
-                            struct rue_study_flight *flight, uint64_t now_ns, bool *repeated,
-                            struct rue_trial_result *result, rue_error *error)
+/* Whether to try again: a trial that was not warm or cold as requested counts only at the last attempt; its
+ * row records the cache state in any case. */
+static bool is_retried(struct rue_flight *flight)
 {
-    const struct rue_runner_group *farm = rue_runner_farm(setup->host.runner);
-    bool lost = rue_runner_farm_is_lost(farm, flight->lane);
-    *repeated = rue_runner_farm_was_suspended(farm, flight->lane) &&
-                discard_suspended(setup, ledger, ++flight->suspensions, result) && !lost;
-    if (!*repeated) {
-        count_trial(setup, ledger, flight->at.trial.started_ns, flight->attempt, result);
-        name_node(setup, flight, result);
-        rue_status status =
-            record_trial(setup, ledger, &flight->scenario, flight->at, &flight->request, result, error);
-        *repeated = has_missed(result) && !lost && flight->attempt++ < MISSED_MAX;
-        if (status != RUE_OK || !*repeated) return status;
+    struct rue_trial_result *result = &flight->result;
+    flight->attempts++;
+    bool missed =
+        result->cache_missed == 1 && result->outcome == RUE_TRIAL_OK && flight->attempts < MISSED_MAX;
+    if (missed) result->outcome = RUE_TRIAL_FAILED;
+    return (missed || (result->retry && flight->attempts < RETRY_MAX)) && !rue_runner_is_lost(flight->runner);
+}
+
+/* Stores the result. */
+static rue_status record_trial(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
+                               struct rue_flight *flight, rue_error *error)
+{
+    struct rue_trial_row *trial = &flight->at.trial;
+    rue_study_count_cost(setup, ledger, trial->started_ns, &flight->result);
+    *flight->clock_ns = trial->started_ns + rue_study_cost_ns(&flight->result);
+    ledger->run_trials++;
+    flight->at.suspended_ns = ledger->clock.suspended_ns;
+    rue_status status = rue_store_add_trial(ledger->store, &flight->scenario, &flight->request,
+                                            &flight->result, trial->started_ns, &trial->id, error);
+    return status == RUE_OK ? note_row(setup, ledger, flight, error) : status;
+}
+
+rue_status rue_flight_finish(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
+                             struct rue_flight *flight, rue_error *error)
+{
+    bool lost = rue_runner_is_lost(flight->runner), repeats = false;
+    if (rue_runner_was_suspended(flight->runner)) repeats = discard_suspended(setup, ledger, flight) && !lost;
+    if (!repeats) {
+        repeats = is_retried(flight);
+        name_node(flight);
+        rue_status status = record_trial(setup, ledger, flight, error);
+        flight->answered = status == RUE_OK && !repeats;
+        if (status != RUE_OK || !repeats) return status;
     }
-    rue_trial_result_close(result);
-    return begin_lane(setup, flight, now_ns, error);
+    rue_trial_result_close(&flight->result);
+    return rue_flight_begin(setup, ledger, flight, error);
+}
+
+rue_status rue_study_measure(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
+                             struct rue_flight *flight, size_t nth, rue_error *error)
+{
+    uint64_t clock_ns = rue_study_spent_ns(setup, ledger);
+    flight->runner = setup->host.runners->at;
+    flight->clock_ns = &clock_ns;
+    rue_status status = rue_flight_answer(setup, ledger, flight, nth, error);
+    if (status == RUE_OK && !flight->answered) status = rue_flight_begin(setup, ledger, flight, error);
+    while (status == RUE_OK && !flight->answered) {
+        status = rue_runner_finish(flight->runner, &flight->result, error);
+        if (status == RUE_OK) status = rue_flight_finish(setup, ledger, flight, error);
+    }
+    if (status != RUE_OK) rue_trial_result_close(&flight->result);
+    return status;
+}
+
+/* ---- stored trials ---- */
+
+rue_status rue_study_visit_stored(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
+                                  struct rue_flight *flight, rue_store_visit *visit, void *context,
+                                  rue_error *error)
+{
+    complete_request(setup, flight);
+    return rue_store_visit_trials(ledger->store, &flight->scenario, &flight->request, visit, context, error);
 }
 
 rue_status rue_study_is_stored(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
-                               size_t variant, size_t model, struct rue_trial_request *request, size_t nth,
-                               bool *stored, rue_error *error)
+                               struct rue_flight *flight, size_t nth, bool *stored, rue_error *error)
 {
-    struct rue_trial_result result;
-    struct rue_store_scenario scenario = complete_request(setup, variant, model, 0, request);
-    rue_status status =
-        rue_store_find_trial(ledger->store, &scenario, request, (struct rue_store_position){.nth = nth},
-                             stored, &result, NULL, NULL, error);
-    rue_trial_result_close(&result);
+    complete_request(setup, flight);
+    rue_status status = rue_store_find_trial(ledger->store, &flight->scenario, &flight->request,
+                                             (struct rue_store_position){.nth = nth}, stored, &flight->result,
+                                             NULL, NULL, error);
+    rue_trial_result_close(&flight->result);
     return status;
 }
 
@@ -358,9 +325,15 @@ static rue_status add_stored(void *context, uint64_t id, const struct rue_trial_
     return RUE_OK;
 }
 
-static size_t ask_model(const struct rue_question *question)
+static struct rue_flight stored_flight(const struct rue_study_setup *setup, size_t variant,
+                                       const struct rue_question *question)
 {
-    return question->measure == RUE_LOAD ? RUE_NONE : question->scenario;
+    return (struct rue_flight){
+        .at = {.variant = variant, .model = question->measure == RUE_LOAD ? RUE_NONE : question->scenario},
+        .request = {.measure = question->measure,
+                    .config = setup->configs[question->config],
+                    .images = 1,
+                    .batches = 1}};
 }
 
 /* Collects all rows of one cell, of any length, oldest first. */
@@ -369,13 +342,10 @@ static rue_status collect_cell(const struct rue_study_setup *setup, struct rue_s
                                rue_error *error)
 {
     size_t first = list->count;
-    struct rue_trial_request request = {
-        .measure = question.measure, .config = setup->configs[question.config], .images = 1, .batches = 1};
+    struct rue_flight flight = stored_flight(setup, variant, &question);
     list->question = question;
     rue_status status = rue_interrupt_status();
-    if (status == RUE_OK)
-        status = rue_study_visit_stored(setup, ledger, variant, ask_model(&question), &request, add_stored,
-                                        list, error);
+    if (status == RUE_OK) status = rue_study_visit_stored(setup, ledger, &flight, add_stored, list, error);
     for (size_t i = first; i < list->count; i++) list->at[i].newer = list->count - 1 - i;
     return status;
 }
@@ -410,55 +380,48 @@ static int compare_ids(const void *left, const void *right)
     return (a->id > b->id) - (a->id < b->id);
 }
 
-rue_status rue_study_load_stored(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
-                                 size_t variant, size_t model, struct rue_trial_request *request, uint64_t id,
-                                 bool *found, struct rue_trial_result *result, rue_error *error)
+size_t rue_study_find_node(const struct rue_study_setup *setup, const char *ranks)
 {
-    struct rue_store_scenario scenario = complete_request(setup, variant, model, 0, request);
-    struct rue_ledger_row at = {.variant = variant, .model = model, .config = RUE_NONE};
-    rue_status status =
-        rue_store_find_trial(ledger->store, &scenario, request, (struct rue_store_position){.after = id - 1},
-                             found, result, &at.trial.id, &at.trial.started_ns, error);
-    *found = status == RUE_OK && *found && at.trial.id == id;
-    if (*found && !find_probe_row(ledger, id)) {
-        ledger->reused++;
-        status = note_row(setup, ledger, at, request, result, error);
-    }
-    if (status != RUE_OK || !*found) rue_trial_result_close(result);
-    return status;
+    const struct rue_runners *runners = setup->host.runners;
+    char name[RUE_NODE_BYTES];
+    size_t count = runners->count > 1 && rue_rank_find_node(ranks, name) ? runners->count : 0;
+    for (size_t n = 1; n <= count; n++)
+        if (strcmp(runners->at[n - 1].rank->node, name) == 0) return n;
+    return 0;
 }
 
-/* The node of a farm that made a stored trial; 0: none of the nodes now. */
-static size_t find_node(const struct rue_study_setup *setup, const char *ranks)
+/* Loads stored row `id`, and adds it to the ledger, but not twice. Not `answered`: it does not exist any
+ * more. */
+static rue_status load_stored(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
+                              struct rue_flight *flight, uint64_t id, rue_error *error)
 {
-    const struct rue_runner_group *farm = rue_runner_farm(setup->host.runner);
-    char name[RUE_NODE_BYTES];
-    size_t count = farm && rue_rank_find_node(ranks, name) ? rue_runner_group_count(farm) : 0;
-    for (size_t n = 1; n <= count; n++)
-        if (strcmp(rue_runner_farm_rank(farm, n - 1)->node, name) == 0) return n;
-    return 0;
+    struct rue_ledger_row *at = &flight->at;
+    complete_request(setup, flight);
+    rue_status status = rue_store_find_trial(ledger->store, &flight->scenario, &flight->request,
+                                             (struct rue_store_position){.after = id - 1}, &flight->answered,
+                                             &flight->result, &at->trial.id, &at->trial.started_ns, error);
+    flight->answered &= status == RUE_OK && at->trial.id == id;
+    if (!flight->answered || find_probe_row(ledger, id, &flight->row)) return status;
+    ledger->reused++;
+    return note_row(setup, ledger, flight, error);
 }
 
 static rue_status observe_stored(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
                                  size_t variant, void *state, struct stored *stored, rue_error *error)
 {
-    struct rue_trial_request request = {.measure = stored->question.measure,
-                                        .config = setup->configs[stored->question.config],
-                                        .images = 1,
-                                        .batches = 1};
-    struct rue_trial_result result;
-    bool found;
-    rue_status status = rue_study_load_stored(setup, ledger, variant, ask_model(&stored->question), &request,
-                                              stored->id, &found, &result, error);
-    if (status != RUE_OK || !found) return status;
-    struct rue_ledger_row *row = &ledger->rows[ledger->last_row];
-    row->trial.request.images = stored->question.images;
-    if (request.measure == RUE_JOINT) row->config = stored->question.config;
-    stored->question.trial = stored->id;
-    stored->question.node = find_node(setup, result.ranks);
-    setup->plan.strategy->observe(state, &stored->question, &result);
-    rue_trial_result_close(&result);
-    return RUE_OK;
+    struct rue_question *question = &stored->question;
+    struct rue_flight flight = stored_flight(setup, variant, question);
+    rue_status status = load_stored(setup, ledger, &flight, stored->id, error);
+    if (status == RUE_OK && flight.answered) {
+        struct rue_ledger_row *row = &ledger->rows[flight.row];
+        row->trial.request.images = question->images;
+        if (question->measure == RUE_JOINT) row->config = question->config;
+        question->trial = stored->id;
+        question->node = rue_study_find_node(setup, flight.result.ranks);
+        setup->plan.strategy->observe(state, question, &flight.result);
+    }
+    rue_trial_result_close(&flight.result);
+    return status;
 }
 
 rue_status rue_study_observe_stored(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,

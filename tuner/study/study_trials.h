@@ -16,54 +16,54 @@ void rue_study_key(const struct rue_study_setup *setup, size_t variant, char out
 /* As `nth`: measure, even if the store has an answer. */
 #define RUE_STUDY_NEW_TRIAL SIZE_MAX
 
-/* Answers `request` (the caller sets measure, config, images, batches, detail) on a variant and a model
- * (RUE_NONE: load-only): with the `nth` stored row, or with a new trial, which is stored before this returns.
- * A suspended trial (Ctrl-Z, sleep) is discarded and repeated, at most 5 times. The row is added to the
- * ledger. The caller closes `result`. */
-rue_status rue_study_measure(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
-                             size_t variant, size_t model, struct rue_trial_request *request, size_t nth,
-                             uint64_t expected_ns, struct rue_trial_result *result,
-                             rue_error *error) RUE_MUST_CHECK;
-
-/* A trial on a lane of a farm, in steps. The caller sets `lane`, `at.variant`, `at.model`, and of the request
- * what rue_study_measure needs. */
-struct rue_study_flight {
-    size_t lane;
+/* A trial, from its request to its row. The caller sets `at.variant`, `at.model` (RUE_NONE: load-only), of
+ * the request measure, config, images, batches and detail, and (except for rue_study_measure) the runner, its
+ * node and its clock. */
+struct rue_flight {
     struct rue_ledger_row at;
     struct rue_trial_request request;
+    uint64_t expected_ns;      /* 0: unknown; longer trials count as hanging */
+    struct rue_runner *runner; /* borrowed */
+    uint64_t *clock_ns;        /* of the runner, as spent time; moves with each trial; borrowed */
     struct rue_store_scenario scenario;
-    int attempt, suspensions;
+    int attempts, suspensions;
+    bool answered; /* `row` of the ledger has the result */
+    bool stored;   /* it was stored before, and cost nothing */
+    size_t row;
+    struct rue_trial_result result; /* the caller closes it */
     char failure[RUE_REASON_BYTES]; /* the reason of a result that failed, without the node */
 };
 
-/* As rue_study_measure with a stored answer, which adds the row; else begins the trial. `now_ns`: the clock
- * of the lane, as spent time. */
-rue_status rue_study_begin(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
-                           struct rue_study_flight *flight, size_t nth, uint64_t expected_ns, uint64_t now_ns,
-                           bool *stored, struct rue_trial_result *result, rue_error *error) RUE_MUST_CHECK;
+/* Completes the request, and answers it with the `nth` stored row, if there is one, which is added to the
+ * ledger. */
+rue_status rue_flight_answer(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
+                             struct rue_flight *flight, size_t nth, rue_error *error) RUE_MUST_CHECK;
 
-/* Stores the result that the lane's runner gave, and adds the row. `*repeated`: the trial was suspended, or
- * not warm or cold as requested; it is discarded, and has begun again. */
-rue_status rue_study_finish(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
-                            struct rue_study_flight *flight, uint64_t now_ns, bool *repeated,
-                            struct rue_trial_result *result, rue_error *error) RUE_MUST_CHECK;
+/* Begins the trial on the runner (after rue_flight_answer), to be finished with rue_runner_finish. */
+rue_status rue_flight_begin(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
+                            struct rue_flight *flight, rue_error *error) RUE_MUST_CHECK;
 
-/* Visits every stored row that answers `request` (as above); adds no row. As rue_store_visit_trials. */
+/* Stores the result that the runner gave, and adds its row. Not `answered`: it has begun again, because it
+ * was suspended (Ctrl-Z, sleep), at most 5 times, or not warm or cold as requested, or a rank was lost. */
+rue_status rue_flight_finish(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
+                             struct rue_flight *flight, rue_error *error) RUE_MUST_CHECK;
+
+/* All of that, on the first runner. The caller closes the result. */
+rue_status rue_study_measure(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
+                             struct rue_flight *flight, size_t nth, rue_error *error) RUE_MUST_CHECK;
+
+/* Visits every stored row that answers the request, of any length; adds no row. As rue_store_visit_trials. */
 rue_status rue_study_visit_stored(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
-                                  size_t variant, size_t model, struct rue_trial_request *request,
-                                  rue_store_visit *visit, void *context, rue_error *error) RUE_MUST_CHECK;
+                                  struct rue_flight *flight, rue_store_visit *visit, void *context,
+                                  rue_error *error) RUE_MUST_CHECK;
 
-/* Loads stored row `id`, which answers `request` (as above). `*found`: it still exists. It is added to the
- * ledger, but not twice. The caller closes `result` if found. */
-rue_status rue_study_load_stored(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
-                                 size_t variant, size_t model, struct rue_trial_request *request, uint64_t id,
-                                 bool *found, struct rue_trial_result *result,
-                                 rue_error *error) RUE_MUST_CHECK;
-
-/* Whether the store has an `nth` row that answers `request` (as above). */
+/* Whether the store has an `nth` row that answers the request. */
 rue_status rue_study_is_stored(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
-                               size_t variant, size_t model, struct rue_trial_request *request, size_t nth,
-                               bool *stored, rue_error *error) RUE_MUST_CHECK;
+                               struct rue_flight *flight, size_t nth, bool *stored,
+                               rue_error *error) RUE_MUST_CHECK;
+
+/* The node that made a stored trial, as strategies number them; 0: none of several that make trials now. */
+size_t rue_study_find_node(const struct rue_study_setup *setup, const char *ranks);
 
 /* Lets a predicting strategy observe the variant's ok trials in the store, oldest first, at no cost. If there
  * are over 500, the newest of each cell. The time is proportional to the rows of the store. */

@@ -4,24 +4,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "findings.h"
 #include "probes.h"
-#include "slowdown.h"
 #include "study_costs.h"
-#include "study_ledger.h"
-#include "study_outcome.h"
-#include "study_trials.h"
+#include "watch_state.h"
 
 enum {
     LEAST_TRIALS = 10,
     LEAST_BUDGET = 50,
     CHECKS_MAX = 5,
-    PENDING = 16,
-    WORKERS = 4,
-    ROUNDS = 3,
-    USUAL_REFERENCES = 85,
-    STORED_TRIALS_MAX = 1024,
-    COMPUTE_REPEATS = 2 /* compute trials after a change */
+    ALARM_LEAST = 2,
+    ALARM_MOST = 6, /* references of the other lanes, if one has changed */
+    USUAL_REFERENCES = 85
 };
 
 static const double suspicion = 2;                  /* log likelihood ratio; by chance 1 in 7 */
@@ -29,55 +22,8 @@ static const double false_alarms = 0.05;            /* per study of USUAL_REFERE
 static const double cost_share = 0.12;              /* of the time, for references */
 static const double suspected_share = 0.25;         /* of the time, if a change is suspected */
 static const double min_s = 0.1, trial_share = 0.3; /* length of a reference: 0.1 s, or 0.3 usual trials */
-static const double equal_tolerance = 0.1;          /* smaller differences count as the same speed */
-
-/* The reference of a variant. */
-struct reference {
-    bool chosen, failed;
-    size_t model;
-    struct rue_trial_request request;
-    struct rue_reference_level baseline;
-    double initial;          /* logarithm of its time at the initial speed; 0: unknown */
-    bool anchored;           /* `initial` is final */
-    double pending[PENDING]; /* [pending_count] logarithms of its times since a change is suspected */
-    size_t pending_count;
-};
-
-struct rue_watch {
-    const struct rue_study_setup *setup;
-    struct rue_study_ledger *ledger;
-    struct reference references[RUE_STUDY_VARIANTS_MAX];
-    struct rue_slowdown slowdown; /* evidence from references */
-    struct rue_causes *causes;    /* NULL on a virtual clock */
-    size_t first_row;             /* of the ledger since the watch began */
-    size_t trials_since;          /* trials since the last reference */
-    double references_s;          /* without the first RUE_REFERENCE_VALUES_MIN of each variant */
-    double last_s;                /* the last reference */
-    double trials_s, trial_count;
-};
-
-/* ---- the reference ---- */
-
-void rue_watch_choose_reference(const struct rue_study_setup *setup, size_t variant, size_t *model,
-                                struct rue_trial_request *request)
-{
-    bool load = rue_study_hello(setup)->measures[RUE_LOAD];
-    uint64_t job = setup->variants[variant].job_images;
-    /* A small batch and a few workers. */
-    size_t config = rue_probes_nearest(setup->configs, setup->config_count, 1, WORKERS);
-    *model = load ? RUE_NONE : 0;
-    *request =
-        (struct rue_trial_request){.measure = load ? RUE_LOAD : RUE_JOINT, .config = setup->configs[config]};
-    uint64_t batch = rue_trial_batch(&request->config);
-    request->images = ROUNDS * rue_trial_loaders(&request->config) * batch;
-    uint64_t most = job;
-    if (!load &&
-        !rue_study_predicts(setup)) { /* shorter than the study's trials, so it is never reused as one */
-        uint64_t measured = rue_study_trial_images(setup, variant, &request->config);
-        most = measured > batch ? measured - batch : 1;
-    }
-    if (request->images > most) request->images = most;
-}
+static const double first_s = 0.3;                  /* its length before the first trial */
+/* ---- whether to watch ---- */
 
 /* Recorded times cannot change. */
 static bool is_recorded(const struct rue_study_setup *setup)
@@ -97,7 +43,9 @@ static bool is_long_enough(const struct rue_study_setup *setup)
 bool rue_watch_plan(const struct rue_study_setup *setup, struct rue_watch_plan *out)
 {
     if (!is_long_enough(setup)) return false;
-    rue_watch_choose_reference(setup, 0, &out->model, &out->request);
+    struct rue_reference reference = rue_reference_choose(setup, 0);
+    out->model = reference.model;
+    out->request = reference.request;
     out->references = RUE_REFERENCE_VALUES_MIN * setup->variant_count + setup->plan.trials / RUE_WATCH_PERIOD;
     return true;
 }
@@ -109,18 +57,46 @@ size_t rue_watch_strategy_trials(const struct rue_study_setup *setup, size_t tri
     return (trials - begins) * RUE_WATCH_PERIOD / (RUE_WATCH_PERIOD + 1);
 }
 
+/* Of several nodes, the first references take at most half of a budget of trials. */
+static void choose_comparisons(struct rue_watch *watch)
+{
+    const struct rue_study_setup *setup = watch->setup;
+    const struct rue_hello *hello = rue_study_hello(setup);
+    size_t trials = setup->goal.search.budget.trials,
+           kinds = hello->measures[RUE_LOAD] && hello->measures[RUE_COMPUTE] ? 2 : 1;
+    watch->like.count = watch->count;
+    if (watch->count == 1) return;
+    watch->like.kinds = kinds;
+    while (trials && watch->like.kinds &&
+           2 * watch->count * (1 + RUE_NODE_TIMES_MIN * watch->like.kinds) > trials)
+        watch->like.kinds--;
+    if (watch->like.kinds < kinds)
+        rue_progress_note(setup->progress, "the budget has too few trials to compare %s",
+                          watch->like.kinds ? "how fast the nodes compute" : "the nodes");
+}
+
 rue_status rue_watch_open(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
                           struct rue_watch **out, rue_error *error)
 {
+    size_t count = setup->host.runners->count;
     *out = NULL;
-    if (!is_long_enough(setup)) return RUE_OK;
-    struct rue_watch *watch = calloc(1, sizeof *watch);
-    if (!watch) return rue_fail_memory(error, "a watch", sizeof *watch);
+    if (count == 1 && !is_long_enough(setup)) return RUE_OK;
+    struct rue_watch *watch = calloc(1, sizeof *watch + count * sizeof *watch->lanes);
+    if (!watch) return rue_fail_memory(error, "a watch", sizeof *watch + count * sizeof *watch->lanes);
     watch->setup = setup;
     watch->ledger = ledger;
-    watch->slowdown = rue_slowdown_open(false_alarms, USUAL_REFERENCES);
+    watch->speeds = is_long_enough(setup);
+    watch->count = count;
+    choose_comparisons(watch);
+    for (size_t l = 0; l < count; l++) {
+        watch->lanes[l].slowdown = rue_slowdown_open(false_alarms, USUAL_REFERENCES);
+        for (size_t v = 0; v < RUE_STUDY_VARIANTS_MAX; v++)
+            watch->lanes[l].series[v] =
+                (struct rue_reference_series){.variant = v, .node = rue_study_node(setup, l)};
+    }
     rue_status status = RUE_OK;
-    if (!rue_study_hello(setup)->virtual_clock) status = rue_causes_open("", &watch->causes, error);
+    if (!rue_study_hello(setup)->virtual_clock && count == 1)
+        status = rue_causes_open("", &watch->causes, error);
     if (status != RUE_OK) return rue_watch_close(watch, NULL), status;
     *out = watch;
     return RUE_OK;
@@ -134,7 +110,7 @@ void rue_watch_close(struct rue_watch *watch, char disturbance[RUE_CAUSES_BYTES]
     free(watch);
 }
 
-/* ---- references ---- */
+/* ---- what is due ---- */
 
 static rue_status note_cause(struct rue_watch *watch, const struct rue_ledger_row *row, rue_error *error)
 {
@@ -143,318 +119,269 @@ static rue_status note_cause(struct rue_watch *watch, const struct rue_ledger_ro
     return watch->causes ? rue_causes_record(watch->causes, row->trial.id, cpu_s, error) : RUE_OK;
 }
 
-/* `*value`: the logarithm of its seconds; NaN: it failed. */
-static rue_status measure_reference(struct rue_watch *watch, size_t variant, struct reference *reference,
-                                    double *value, rue_error *error)
+static bool has_times(const struct rue_watch *watch, size_t variant)
 {
-    struct rue_trial_result result;
-    *value = NAN;
-    rue_status status = rue_study_measure(watch->setup, watch->ledger, variant, reference->model,
-                                          &reference->request, RUE_STUDY_NEW_TRIAL, 0, &result, error);
-    if (status != RUE_OK) return status;
-    bool first = reference->baseline.count < RUE_REFERENCE_VALUES_MIN;
-    if (result.cost_ns > 0) watch->last_s = (double)result.cost_ns / 1e9;
-    if (!first) watch->references_s += watch->last_s;
-    if (result.outcome == RUE_TRIAL_OK && result.end_to_end_ns > 0)
-        *value = log((double)result.end_to_end_ns / 1e9);
-    rue_trial_result_close(&result);
-    return note_cause(watch, &watch->ledger->rows[watch->ledger->last_row], error);
+    for (size_t l = 0; l < watch->count; l++)
+        if (!watch->lanes[l].dropped && watch->lanes[l].series[variant].baseline.count) return true;
+    return false;
 }
 
-/* A very short reference is too noisy: it is made longer before the first one counts. */
-static bool lengthen_reference(const struct rue_watch *watch, size_t variant, struct reference *reference,
-                               double value)
+/* The reference of the lane's last trial, with its earlier times. */
+static rue_status begin_series(struct rue_watch *watch, struct rue_reference_series *series, rue_error *error)
 {
-    uint64_t job = watch->setup->variants[variant].job_images;
-    double mean_s = watch->trials_s / watch->trial_count, target_s = fmin(min_s, trial_share * mean_s);
-    if (reference->baseline.count > 0 || reference->model != RUE_NONE || !(target_s > 1.5 * exp(value)) ||
-        reference->request.images >= job)
-        return false;
-    reference->request.images =
-        (uint64_t)fmin((double)job, ceil((double)reference->request.images * target_s / exp(value)));
-    return true;
+    struct rue_reference *reference = &watch->references[series->variant];
+    if (!reference->chosen) *reference = rue_reference_choose(watch->setup, series->variant);
+    if (series->begun) return RUE_OK;
+    series->begun = true;
+    return rue_reference_continue(watch->setup, watch->ledger, reference, has_times(watch, series->variant),
+                                  series, error);
 }
 
-static void judge_reference(struct rue_watch *watch, struct reference *reference, double value)
+static bool fits_budget(const struct rue_watch *watch, struct rue_watch_reserve reserve)
 {
-    double error, mean, sd;
-    struct rue_ledger_row *row = &watch->ledger->rows[watch->ledger->last_row];
-    row->reference = true;
-    if (!reference->anchored && rue_reference_level_predict(&reference->baseline, &mean, &sd))
-        reference->initial = mean - rue_speed_history_at(&watch->ledger->speeds, SIZE_MAX).load;
-    bool known = rue_reference_level_error(&reference->baseline, value, &error, &sd);
-    if (known) rue_slowdown_observe(&watch->slowdown, row->trial.id, error, sd);
-    if (rue_slowdown_evidence(&watch->slowdown, NULL) < suspicion) {
-        rue_reference_level_add(&reference->baseline, value);
-        reference->pending_count = 0;
-        return;
-    }
-    rue_reference_level_add_scatter(&reference->baseline, value);
-    if (reference->pending_count < PENDING) reference->pending[reference->pending_count++] = value;
-}
-
-/* Stored rows that may be references. */
-struct stored {
-    const struct rue_trial_request *reference;
-    size_t count;
-    struct stored_trial {
-        uint64_t id, images;
-        double log_s;
-    } at[STORED_TRIALS_MAX];
-};
-
-/* Load-only references may have been made longer; joint ones keep their length. */
-static rue_status add_stored_trial(void *context, uint64_t id, const struct rue_trial_result *result,
-                                   rue_error *error)
-{
-    struct stored *stored = context;
-    (void)error;
-    uint64_t images = result->images > 0 ? (uint64_t)result->images : 0;
-    bool good =
-        result->outcome == RUE_TRIAL_OK && result->end_to_end_ns > 0 && stored->count < STORED_TRIALS_MAX;
-    if (good && (stored->reference->measure == RUE_LOAD || images == stored->reference->images))
-        stored->at[stored->count++] =
-            (struct stored_trial){id, images, log((double)result->end_to_end_ns / 1e9)};
-    return RUE_OK;
-}
-
-/* References have the most frequent length, that of `*most` trials. */
-static uint64_t most_frequent(const struct stored *stored, size_t *most)
-{
-    uint64_t images = 0;
-    for (size_t i = *most = 0; i < stored->count; i++) {
-        size_t count = 0;
-        for (size_t j = 0; j < stored->count; j++) count += stored->at[j].images == stored->at[i].images;
-        if (count >= *most) *most = count, images = stored->at[i].images;
-    }
-    return images;
-}
-
-/* Continues with the references of earlier runs: copies their length, and adds their times, converted to the
- * current speed, to the baseline. So a change of the machine between two runs is detected too. */
-static rue_status find_earlier_references(const struct rue_study_setup *setup,
-                                          struct rue_study_ledger *ledger, size_t variant,
-                                          struct reference *reference, rue_error *error)
-{
-    struct rue_trial_request request = reference->request;
-    struct stored *stored = calloc(1, sizeof *stored);
-    if (!stored) return rue_fail_memory(error, "references", sizeof *stored);
-    stored->reference = &reference->request;
-    rue_status status = rue_study_visit_stored(setup, ledger, variant, reference->model, &request,
-                                               add_stored_trial, stored, error);
-    size_t most;
-    uint64_t images = most_frequent(stored, &most);
-    bool known = status == RUE_OK && most >= RUE_REFERENCE_VALUES_MIN;
-    if (known) reference->request.images = images;
-    double load_now = rue_speed_history_at(&ledger->speeds, SIZE_MAX).load;
-    for (size_t i = 0; known && i < stored->count; i++) {
-        const struct stored_trial *row = &stored->at[i];
-        double load_then = rue_speed_history_at(&ledger->speeds, row->id).load;
-        if (row->images == images)
-            rue_reference_level_add(&reference->baseline, row->log_s - load_then + load_now);
-    }
-    free(stored);
-    return status;
-}
-
-static rue_status run_reference(struct rue_watch *watch, size_t variant, rue_error *error)
-{
-    struct reference *reference = &watch->references[variant];
-    double value;
-    rue_status status = RUE_OK;
-    if (!reference->chosen) {
-        rue_watch_choose_reference(watch->setup, variant, &reference->model, &reference->request);
-        status = find_earlier_references(watch->setup, watch->ledger, variant, reference, error);
-    }
-    reference->chosen = true;
-    if (status == RUE_OK) status = measure_reference(watch, variant, reference, &value, error);
-    watch->trials_since = 0;
-    if (status != RUE_OK) return status;
-    if (isnan(value))
-        reference->failed = true;
-    else if (!lengthen_reference(watch, variant, reference, value))
-        judge_reference(watch, reference, value);
-    return RUE_OK;
-}
-
-static bool is_due(const struct rue_watch *watch, size_t variant, struct rue_watch_reserve reserve)
-{
-    const struct rue_study_setup *setup = watch->setup;
-    const struct reference *reference = &watch->references[variant];
-    const struct rue_budget *budget = &setup->goal.search.budget;
-    if (reference->failed || rue_slowdown_is_detected(&watch->slowdown) ||
-        watch->ledger->speeds.count == RUE_SPEED_CHANGES_MAX)
-        return false;
-    double spent_s = (double)rue_study_spent_ns(setup, watch->ledger) / 1e9;
+    const struct rue_budget *budget = &watch->setup->goal.search.budget;
+    double spent_s = (double)rue_study_spent_ns(watch->setup, watch->ledger) / 1e9;
     if (budget->time_ns && spent_s + reserve.seconds + watch->last_s >= (double)budget->time_ns / 1e9)
         return false;
-    size_t reserved = rue_study_hello(setup)->measures[RUE_COMPUTE] ? COMPUTE_REPEATS : 0;
-    if (budget->trials && watch->ledger->run_trials + reserved + reserve.trials >= budget->trials)
+    size_t reserved = rue_study_hello(watch->setup)->measures[RUE_COMPUTE] ? RUE_WATCH_COMPUTE_REPEATS : 0;
+    return !budget->trials || watch->ledger->run_trials + reserved + reserve.trials < budget->trials;
+}
+
+/* Whether the lane's reference is due after its last trial. */
+static bool is_due(const struct rue_watch *watch, const struct rue_watched_lane *lane,
+                   struct rue_watch_reserve reserve)
+{
+    const struct rue_reference_series *series = &lane->series[lane->variant];
+    if (!watch->speeds || !lane->checks || series->failed || watch->change.active ||
+        rue_slowdown_is_detected(&lane->slowdown) || watch->ledger->speeds.count == RUE_SPEED_CHANGES_MAX ||
+        !fits_budget(watch, reserve))
         return false;
-    size_t begun = reference->baseline.count;
+    size_t begun = series->begun ? series->baseline.count : 0; /* the first shows a change between two runs */
     if (begun < RUE_REFERENCE_VALUES_MIN)
-        return begun || rue_study_predicts(setup) ||
-               setup->plan.trials >= watch->ledger->answered + LEAST_TRIALS;
-    if (rue_slowdown_evidence(&watch->slowdown, NULL) >= suspicion)
+        return begun || rue_study_predicts(watch->setup) ||
+               watch->setup->plan.trials >= watch->ledger->answered + LEAST_TRIALS;
+    if (rue_slowdown_evidence(&lane->slowdown, NULL) >= suspicion)
         return watch->references_s <= suspected_share * watch->trials_s;
-    return watch->trials_since >= RUE_WATCH_PERIOD && watch->references_s <= cost_share * watch->trials_s;
+    return lane->trials_since >= RUE_WATCH_PERIOD && watch->references_s <= cost_share * watch->trials_s;
 }
 
-/* ---- a change ---- */
-
-/* The trial in [first, end] since which the trials fit the change best; the middle of equally good ones. */
-static size_t locate_change(const struct rue_study_ledger *ledger, size_t first, size_t end, double shift)
+static struct rue_watch_task computing_task(const struct rue_watch *watch, size_t lane)
 {
-    double best = -INFINITY;
-    size_t from = end, to = end;
-    for (size_t at = first; at <= end; at++) {
-        double sum = 0;
-        for (size_t i = ledger->row_count; i > 0 && ledger->rows[i - 1].trial.id >= at; i--) {
-            const struct rue_ledger_row *row = &ledger->rows[i - 1];
-            if (row->trial.id < end && row->error_sd > 0)
-                sum += rue_slowdown_log_likelihood_ratio(row->error, row->error_sd, shift);
-        }
-        if (sum > best + 1e-9) best = sum, from = at;
-        if (sum >= best - 1e-9) to = at;
-    }
-    return from + (to - from) / 2;
+    struct rue_watch_task task = {.kind = RUE_WATCH_NODE_COMPUTES,
+                                  .request = watch->references[watch->lanes[lane].variant].request};
+    task.request.measure = RUE_COMPUTE;
+    task.request.images = 0;
+    task.request.batches = RUE_PROBES_COMPUTE_BATCHES;
+    return task;
 }
 
-/* The first usable compute trial, and its seconds per batch at the initial speed. */
-static const struct rue_ledger_row *find_computing(const struct rue_study_ledger *ledger, double *batch_s)
+rue_status rue_watch_next(struct rue_watch *watch, size_t lane, struct rue_watch_reserve reserve,
+                          struct rue_watch_task *out, rue_error *error)
 {
-    for (size_t i = 0; i < ledger->row_count; i++) {
-        const struct rue_trial_row *trial = &ledger->rows[i].trial;
-        const struct rue_trial_result *result = &trial->result;
-        if (trial->request.measure != RUE_COMPUTE || result->outcome != RUE_TRIAL_OK) continue;
-        if (result->compute_ns <= 0 || result->batches <= 0) continue;
-        *batch_s = (double)result->compute_ns / 1e9 / (double)result->batches /
-                   exp(rue_speed_history_at(&ledger->speeds, trial->id).compute);
-        return &ledger->rows[i];
-    }
-    return NULL;
-}
-
-/* Repeats the first compute trial to find how much slower computing has become, as a logarithm. Models that
- * sleep do not change. Without a compute trial, computing is assumed to change as loading does. */
-static rue_status measure_computing(struct rue_watch *watch, bool by_loader, double load, double *out,
-                                    rue_error *error)
-{
-    double least = INFINITY, before = 0;
-    const struct rue_ledger_row *row = find_computing(watch->ledger, &before);
-    rue_status status = RUE_OK;
-    *out = by_loader && watch->setup->models[0].known ? 0 : load;
-    if (!row) return RUE_OK;
-    size_t variant = row->variant, model = row->model; /* rows move */
-    struct rue_trial_request request = {.measure = RUE_COMPUTE,
-                                        .config = row->trial.result.config,
-                                        .batches = (uint64_t)row->trial.result.batches};
-    for (int i = 0; i < COMPUTE_REPEATS; i++) {
-        struct rue_trial_result result;
-        status = rue_study_measure(watch->setup, watch->ledger, variant, model, &request, RUE_STUDY_NEW_TRIAL,
-                                   0, &result, error);
-        if (status != RUE_OK) return status;
-        if (result.outcome == RUE_TRIAL_OK && result.compute_ns > 0 && result.batches > 0)
-            least = fmin(least, (double)result.compute_ns / 1e9 / (double)result.batches);
-        rue_trial_result_close(&result);
-    }
-    if (!isfinite(least)) return RUE_OK;
-    *out = log(least / before) - rue_speed_history_at(&watch->ledger->speeds, SIZE_MAX).compute;
-    if (fabs(*out - load) < equal_tolerance) *out = load;
+    struct rue_watched_lane *own = &watch->lanes[lane];
+    size_t kind;
+    *out = (struct rue_watch_task){.kind = RUE_WATCH_NOTHING};
+    if (own->dropped) return RUE_OK;
+    if (watch->change.active && watch->change.lane == lane) return *out = watch->change.task, RUE_OK;
+    bool compares = !watch->alarm && rue_like_nodes_is_due(&watch->like, lane + 1, &kind);
+    if (!compares && !own->owes && !is_due(watch, own, reserve)) return RUE_OK;
+    rue_status status = begin_series(watch, &own->series[own->variant], error);
+    if (status != RUE_OK) return status;
+    if (compares && kind == 1) return *out = computing_task(watch, lane), RUE_OK;
+    if (own->checks) own->checks--;
+    const struct rue_reference *reference = &watch->references[own->variant];
+    *out = (struct rue_watch_task){RUE_WATCH_REFERENCE, own->variant, reference->model, reference->request};
     return RUE_OK;
 }
 
-/* The row of the last reference with the expected time before that trial: the change is later. */
-static size_t last_good_reference(const struct rue_watch *watch, size_t trial)
+rue_status rue_watch_count(struct rue_watch *watch, size_t lane, size_t row, rue_error *error)
 {
-    size_t at = watch->ledger->row_count - 1;
-    while (at > watch->first_row &&
-           !(watch->ledger->rows[at].reference && watch->ledger->rows[at].trial.id < trial))
-        at--;
-    return at;
+    struct rue_watched_lane *own = &watch->lanes[lane];
+    const struct rue_ledger_row *trial = &watch->ledger->rows[row];
+    if (watch->trial_count++ == 0) watch->first_row = row;
+    if (watch->count == 1) own->variant = trial->variant;
+    own->trials_since++;
+    own->checks = CHECKS_MAX;
+    rue_like_nodes_count(&watch->like, lane + 1);
+    if (trial->trial.result.cost_ns > 0) watch->trials_s += (double)trial->trial.result.cost_ns / 1e9;
+    return note_cause(watch, trial, error);
 }
 
-static rue_status make_notice(struct rue_watch *watch, struct rue_notice *notice, rue_error *error)
-{
-    char text[RUE_NOTICE_TEXT_BYTES];
-    if (watch->causes) rue_causes_explain(watch->causes, notice->uncertain, notice->cause);
-    size_t used = strlen(notice->cause);
-    if (notice->compute_ratio > 1 && watch->setup->models[0].known &&
-        watch->setup->models[0].profile.consumer == RUE_CONSUMER_SLEEP)
-        snprintf(notice->cause + used, sizeof notice->cause - used, "%ssleeping models woke late",
-                 used ? ", " : "");
-    rue_notice_text(notice, text, sizeof text);
-    rue_progress_note(watch->setup->progress, "%s", text);
-    return rue_study_note_change(watch->setup, watch->ledger, notice, error);
-}
+/* ---- what a reference shows ---- */
 
-/* The earlier level of loading or computing that equals `level` within the noise; without one, `level`. */
-static double snap_level(const struct rue_speed_history *history, bool computing, double level)
+/* The lane's evidence of a change grows, or its time joins the baseline. */
+static void judge_time(struct rue_watch *watch, struct rue_watched_lane *lane,
+                       struct rue_reference_series *series, const struct rue_ledger_row *row, double value)
 {
-    double nearest = 0;
-    for (size_t i = 0; i < history->count; i++) {
-        struct rue_speed speed = rue_speed_history_at(history, history->at[i].since);
-        double earlier = computing ? speed.compute : speed.load;
-        if (fabs(earlier - level) < fabs(nearest - level)) nearest = earlier;
+    double error, mean, sd;
+    if (!series->anchored && rue_reference_level_predict(&series->baseline, &mean, &sd))
+        series->initial = mean - rue_speed_history_at(&watch->ledger->speeds, SIZE_MAX).load;
+    bool known = rue_reference_level_error(&series->baseline, value, &error, &sd);
+    if (known) rue_slowdown_observe(&lane->slowdown, row->trial.id, error, sd);
+    if (rue_slowdown_evidence(&lane->slowdown, NULL) < suspicion) {
+        rue_reference_level_add(&series->baseline, value);
+        series->pending_count = 0;
+        return;
     }
-    return fabs(nearest - level) < equal_tolerance ? nearest : level;
+    rue_reference_level_add_scatter(&series->baseline, value);
+    if (series->pending_count < RUE_REFERENCE_PENDING) series->pending[series->pending_count++] = value;
 }
 
-/* The times of references since the change become their baseline. The next change is still measured against
- * the initial speed, because errors from change to change would add up. */
-static void restart_watch(struct rue_watch *watch)
+/* Compares the nodes by a reference of `kind`; `seconds` is 0 if it failed. */
+static void compare_nodes(struct rue_watch *watch, size_t lane, size_t kind, size_t row, double seconds)
 {
-    for (size_t v = 0; v < watch->setup->variant_count; v++) {
-        struct reference *reference = &watch->references[v];
-        rue_reference_level_reset(&reference->baseline);
-        reference->anchored |= reference->initial != 0;
-        for (size_t i = 0; i < reference->pending_count; i++)
-            rue_reference_level_add(&reference->baseline, reference->pending[i]);
-        reference->pending_count = 0;
+    const struct rue_ledger_row *rows = watch->ledger->rows;
+    size_t kinds = watch->like.kinds;
+    if (kind >= kinds) return;
+    if (seconds > 0) {
+        rue_like_nodes_add(&watch->like, lane + 1, kind, seconds, row ? rows[row - 1].trial.id : 0);
+        return;
     }
-    rue_slowdown_reset(&watch->slowdown);
+    rue_like_nodes_fail(&watch->like, lane + 1, kind);
+    if (watch->like.kinds < kinds)
+        rue_progress_note(watch->setup->progress,
+                          "the nodes cannot be compared%s, because reference trials fail on all: %s",
+                          kind ? " in computing" : "", rows[row].trial.result.reason);
 }
 
-/* `*changed`: the speed differs from the last one. */
-static rue_status conclude_change(struct rue_watch *watch, bool *changed, struct rue_speed_change *out,
-                                  rue_error *error)
+/* Whether all lanes have changed; `*end`: the trial since which, at the latest. */
+static bool all_have_changed(const struct rue_watch *watch, size_t *end)
 {
-    struct rue_study_ledger *ledger = watch->ledger;
-    struct reference *reference = &watch->references[0];
-    struct rue_notice notice = {.noticed = ledger->rows[ledger->last_row].trial.id};
-    struct rue_speed now = rue_speed_history_at(&ledger->speeds, SIZE_MAX);
-    for (size_t v = 1; v < watch->setup->variant_count; v++)
-        if (watch->references[v].pending_count > reference->pending_count) reference = &watch->references[v];
-    rue_slowdown_evidence(&watch->slowdown, &notice.uncertain_end);
-    size_t good = last_good_reference(watch, notice.uncertain_end);
-    notice.uncertain = ledger->rows[good].trial.id + ledger->rows[good].reference;
-    double level = rue_median(reference->pending, reference->pending_count) - reference->initial;
-    double load_log = snap_level(&ledger->speeds, false, level) - now.load, compute_log;
-    *changed = load_log != 0;
-    if (!*changed) return restart_watch(watch), RUE_OK;
-    notice.trial = locate_change(ledger, notice.uncertain, notice.uncertain_end, load_log);
-    rue_status status = measure_computing(watch, reference->model == RUE_NONE, load_log, &compute_log, error);
-    compute_log = snap_level(&ledger->speeds, true, now.compute + compute_log) - now.compute;
-    notice.load_ratio = exp(load_log);
-    notice.compute_ratio = exp(compute_log);
-    if (status == RUE_OK) status = make_notice(watch, &notice, error);
+    *end = SIZE_MAX;
+    for (size_t l = 0; l < watch->count; l++) {
+        const struct rue_watched_lane *lane = &watch->lanes[l];
+        size_t since;
+        if (lane->dropped) continue;
+        if (!rue_slowdown_is_detected(&lane->slowdown)) return false;
+        rue_slowdown_evidence(&lane->slowdown, &since);
+        if (since < *end) *end = since;
+    }
+    return *end != SIZE_MAX;
+}
+
+static bool any_owes(const struct rue_watch *watch)
+{
+    bool any = false;
+    for (size_t l = 0; l < watch->count; l++) any |= watch->lanes[l].owes && !watch->lanes[l].dropped;
+    return any;
+}
+
+/* A lane has changed: the others make references now, because the cause may be common. */
+static void raise_alarm(struct rue_watch *watch)
+{
+    watch->alarm = true;
+    for (size_t l = 0; l < watch->count; l++) {
+        struct rue_watched_lane *lane = &watch->lanes[l];
+        lane->made = 0;
+        lane->owes = !lane->dropped && !rue_slowdown_is_detected(&lane->slowdown) &&
+                     !lane->series[lane->variant].failed;
+    }
+}
+
+/* Not all have changed. Those that differ too much are to be dropped; then the others continue at their new
+ * speed. */
+static void end_alarm(struct rue_watch *watch)
+{
+    size_t end;
+    watch->alarm = false;
+    if (rue_like_nodes_find(&watch->like).node || all_have_changed(watch, &end)) return;
+    for (size_t l = 0; l < watch->count; l++) {
+        struct rue_watched_lane *lane = &watch->lanes[l];
+        if (!rue_slowdown_is_detected(&lane->slowdown)) continue;
+        rue_slowdown_reset(&lane->slowdown);
+        rue_reference_restart(&lane->series[lane->variant]);
+    }
+}
+
+/* After a reference of a lane. */
+static void look_for_change(struct rue_watch *watch, size_t lane)
+{
+    size_t end;
+    if (!watch->speeds || watch->change.active) return;
+    if (all_have_changed(watch, &end)) {
+        watch->alarm = false;
+        for (size_t l = 0; l < watch->count; l++) watch->lanes[l].owes = false;
+        if (!rue_watch_begin_change(watch, lane, end)) rue_watch_restart(watch);
+    } else if (!watch->alarm && (rue_slowdown_is_detected(&watch->lanes[lane].slowdown) ||
+                                 rue_like_nodes_find(&watch->like).changed)) {
+        raise_alarm(watch);
+    }
+    if (watch->alarm && !any_owes(watch)) end_alarm(watch);
+}
+
+/* One of the references that a lane owes. */
+static void pay_reference(struct rue_watched_lane *lane)
+{
+    bool suspect = rue_slowdown_evidence(&lane->slowdown, NULL) >= suspicion,
+         detected = rue_slowdown_is_detected(&lane->slowdown);
+    if (!lane->owes) return;
+    lane->made++;
+    lane->owes = !detected && lane->made < (suspect ? ALARM_MOST : ALARM_LEAST);
+}
+
+static void observe_reference(struct rue_watch *watch, size_t lane, const struct rue_watch_task *task,
+                              size_t row)
+{
+    struct rue_watched_lane *own = &watch->lanes[lane];
+    struct rue_reference_series *series = &own->series[task->variant];
+    struct rue_reference *reference = &watch->references[task->variant];
+    struct rue_ledger_row *trial = &watch->ledger->rows[row];
+    const struct rue_trial_result *result = &trial->trial.result;
+    bool first = series->baseline.count < RUE_REFERENCE_VALUES_MIN;
+    if (result->cost_ns > 0) watch->last_s = (double)result->cost_ns / 1e9;
+    if (!first) watch->references_s += watch->last_s;
+    own->trials_since = 0;
+    double seconds = result->outcome == RUE_TRIAL_OK && result->end_to_end_ns > 0
+                         ? (double)result->end_to_end_ns / 1e9
+                         : 0;
+    double target_s =
+        watch->trial_count > 0 ? fmin(min_s, trial_share * watch->trials_s / watch->trial_count) : first_s;
+    if (seconds > 0 && (task->request.images != reference->request.images ||
+                        (!has_times(watch, task->variant) &&
+                         rue_reference_lengthen(reference, watch->setup->variants[task->variant].job_images,
+                                                seconds, target_s))))
+        return; /* it was too short to count */
+    series->failed |= !(seconds > 0);
+    trial->reference = true;
+    if (seconds > 0) judge_time(watch, own, series, trial, log(seconds));
+    compare_nodes(watch, lane, 0, row, seconds);
+    pay_reference(own);
+}
+
+rue_status rue_watch_observe(struct rue_watch *watch, size_t lane, const struct rue_watch_task *task,
+                             size_t row, struct rue_watch_news *news, rue_error *error)
+{
+    struct rue_ledger_row *trial = &watch->ledger->rows[row];
+    const struct rue_trial_result *result = &trial->trial.result;
+    *news = (struct rue_watch_news){0};
+    rue_status status = note_cause(watch, trial, error);
     if (status != RUE_OK) return status;
-    *out = (struct rue_speed_change){notice.trial, {load_log, compute_log}};
-    return restart_watch(watch), RUE_OK;
+    if (task->kind == RUE_WATCH_REFERENCE) {
+        observe_reference(watch, lane, task, row);
+    } else if (task->kind == RUE_WATCH_NODE_COMPUTES) {
+        bool ok = result->outcome == RUE_TRIAL_OK && result->compute_ns > 0;
+        trial->reference = true;
+        compare_nodes(watch, lane, 1, row, ok ? (double)result->compute_ns / 1e9 : 0);
+    } else {
+        return rue_watch_measure_change(watch, row, news, error);
+    }
+    look_for_change(watch, lane);
+    return watch->change.active && watch->change.task.kind == RUE_WATCH_NOTHING
+               ? rue_watch_measure_change(watch, row, news, error)
+               : RUE_OK;
 }
 
-rue_status rue_watch_check(struct rue_watch *watch, struct rue_watch_reserve reserve, bool *changed,
-                           struct rue_speed_change *change, rue_error *error)
+void rue_watch_find_different(struct rue_watch *watch, struct rue_node_difference *out)
 {
-    const struct rue_ledger_row *row = &watch->ledger->rows[watch->ledger->last_row];
-    size_t variant = row->variant;
-    *changed = false;
-    if (watch->trial_count++ == 0) watch->first_row = watch->ledger->last_row;
-    watch->trials_since++;
-    if (row->trial.result.cost_ns > 0) watch->trials_s += (double)row->trial.result.cost_ns / 1e9;
-    rue_status status = note_cause(watch, row, error);
-    for (int i = 0; status == RUE_OK && i < CHECKS_MAX && is_due(watch, variant, reserve); i++)
-        status = run_reference(watch, variant, error);
-    if (status != RUE_OK || !rue_slowdown_is_detected(&watch->slowdown)) return status;
-    return conclude_change(watch, changed, change, error);
+    *out = watch->change.active ? (struct rue_node_difference){0} : rue_like_nodes_find(&watch->like);
+    if (watch->alarm && out->node && !out->failed) out->node = 0; /* the others are measured first */
+}
+
+void rue_watch_drop(struct rue_watch *watch, size_t lane)
+{
+    struct rue_watched_change *change = &watch->change;
+    watch->lanes[lane].dropped = watch->like.nodes[lane + 1].dropped = true;
+    for (size_t l = 0; change->lane == lane && l < watch->count; l++)
+        if (!watch->lanes[l].dropped) change->lane = l;
+    if (!any_owes(watch)) end_alarm(watch);
 }

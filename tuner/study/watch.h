@@ -1,20 +1,23 @@
-/* Watches whether the machine becomes slower or faster during a study.
+/* Watches the machines during a study: whether one becomes slower or faster, and whether one of several
+ * differs from the others.
  *
- * Every RUE_WATCH_PERIOD trials the same short reference trial runs (load-only if the runner can, else
- * joint). Its time is compared with its earlier times; an unexpected one is repeated at once. When a change
- * is certain (slowdown.h), its size is reported for loading and for computing, with the cause that the kernel
- * shows. The change began between two references, at the trial that fits best.
+ * Every RUE_WATCH_PERIOD trials of a lane its reference runs (reference.h). Its time is compared with its
+ * earlier times; an unexpected one is repeated at once. A change is certain (slowdown.h) when every lane
+ * shows it: then its size is reported for loading and for computing, with the cause that the kernel shows.
+ * The change began between two references, at the trial that fits best. A lane that changes alone differs
+ * from the others (like_nodes.h), which are measured again before it is judged.
  *
- * References cost at most 12 % of the time. */
+ * References of a machine cost at most 12 % of the time. */
 #ifndef RUE_WATCH_H
 #define RUE_WATCH_H
 
 #include "causes.h"
+#include "like_nodes.h"
 #include "study_ledger.h"
 
 struct rue_watch;
 
-enum { RUE_WATCH_PERIOD = 5 };
+enum { RUE_WATCH_PERIOD = RUE_NODE_PERIOD };
 
 /* The planned references. rue_watch_plan: false if the study is too short to be watched. */
 struct rue_watch_plan {
@@ -24,14 +27,11 @@ struct rue_watch_plan {
 };
 bool rue_watch_plan(const struct rue_study_setup *setup, struct rue_watch_plan *out);
 
-/* The reference of a variant: load-only if the runner can, else joint. */
-void rue_watch_choose_reference(const struct rue_study_setup *setup, size_t variant, size_t *model,
-                                struct rue_trial_request *request);
-
 /* The trials for the strategy in a budget of `trials`; a small budget has no references. */
 size_t rue_watch_strategy_trials(const struct rue_study_setup *setup, size_t trials);
 
-/* Borrows both after the plan. `*out` is NULL if the study is too short. RUE_MEMORY. */
+/* Borrows both after the plan. `*out` is NULL if there is nothing to watch: one machine, and a study that is
+ * too short. RUE_MEMORY. */
 rue_status rue_watch_open(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
                           struct rue_watch **out, rue_error *error) RUE_MUST_CHECK;
 
@@ -44,9 +44,44 @@ struct rue_watch_reserve {
     size_t trials;
 };
 
-/* Makes the references that are due after the ledger's last trial, and do not spend `reserve`. `*changed`:
- * they show `*change` of the machine, which is then stored and reported. Fails as rue_study_measure. */
-rue_status rue_watch_check(struct rue_watch *watch, struct rue_watch_reserve reserve, bool *changed,
-                           struct rue_speed_change *change, rue_error *error) RUE_MUST_CHECK;
+/* A trial that is due on a lane. */
+enum rue_watch_kind {
+    RUE_WATCH_NOTHING,
+    RUE_WATCH_REFERENCE,
+    RUE_WATCH_NODE_COMPUTES, /* compares the nodes */
+    RUE_WATCH_COMPUTES       /* how much slower computing has become */
+};
+struct rue_watch_task {
+    enum rue_watch_kind kind;
+    size_t variant, model;
+    struct rue_trial_request request;
+};
+
+/* The trial that is due on the lane, which does not spend `reserve`; `out->kind` is RUE_WATCH_NOTHING if none
+ * is. RUE_STORE, RUE_MEMORY. */
+rue_status rue_watch_next(struct rue_watch *watch, size_t lane, struct rue_watch_reserve reserve,
+                          struct rue_watch_task *out, rue_error *error) RUE_MUST_CHECK;
+
+/* Counts a new trial of a strategy, row `row` of the ledger. RUE_MEMORY. */
+rue_status rue_watch_count(struct rue_watch *watch, size_t lane, size_t row, rue_error *error) RUE_MUST_CHECK;
+
+/* A change of all machines, which is stored and reported. */
+struct rue_watch_news {
+    bool changed;
+    struct rue_speed_change change;
+};
+
+/* The trial that was due has row `row` of the ledger. RUE_STORE, RUE_MEMORY. */
+rue_status rue_watch_observe(struct rue_watch *watch, size_t lane, const struct rue_watch_task *task,
+                             size_t row, struct rue_watch_news *news, rue_error *error) RUE_MUST_CHECK;
+
+/* At the end of a run: concludes a change that is still being measured. RUE_STORE, RUE_MEMORY. */
+rue_status rue_watch_conclude(struct rue_watch *watch, struct rue_watch_news *news,
+                              rue_error *error) RUE_MUST_CHECK;
+
+/* The lane that differs from the others, and why; `out->node` is 0: none. The caller drops it, and asks
+ * again, because each drop changes what is usual. */
+void rue_watch_find_different(struct rue_watch *watch, struct rue_node_difference *out);
+void rue_watch_drop(struct rue_watch *watch, size_t lane);
 
 #endif

@@ -142,6 +142,26 @@ static void assume_job(struct rue_recording *recording)
     if (recording->job_images < BATCHES_MIN * largest) recording->job_images = BATCHES_MIN * largest;
 }
 
+static void describe_runner(struct rue_recording *recording)
+{
+    struct rue_hello *hello = &recording->hello;
+    *hello = (struct rue_hello){.loader = RUE_TABLE_LOADER,
+                                .measures = {[RUE_JOINT] = true},
+                                .virtual_clock = true,
+                                .whole_jobs = true,
+                                .answers = recording->min_trials,
+                                .model_count = recording->model_count,
+                                .variant_count = recording->variant_count,
+                                .images = recording->assumed ? 0 : recording->job_images,
+                                .has_space = true,
+                                .space = recording->space};
+    rue_recording_name(recording, hello->runner, sizeof hello->runner);
+    memcpy(hello->variants, recording->variants, sizeof hello->variants);
+    memcpy(hello->varies, recording->knobs, sizeof recording->knobs);
+    for (size_t i = 0; i < recording->model_count; i++)
+        snprintf(hello->models[i], sizeof hello->models[i], "%s", recording->models[i]);
+}
+
 rue_status rue_recording_open(const char *path, const char *map, uint64_t images, struct rue_recording **out,
                               rue_error *error)
 {
@@ -164,6 +184,7 @@ rue_status rue_recording_open(const char *path, const char *map, uint64_t images
         rue_recording_close(recording);
         return status;
     }
+    describe_runner(recording);
     *out = recording;
     return RUE_OK;
 }
@@ -220,41 +241,34 @@ const struct rue_cell *rue_recording_find_cell(const struct rue_recording *recor
 
 /* ---- the runner ---- */
 
-static void answer_hello(const void *state, struct rue_hello *out)
+static const struct rue_hello *answer_hello(const void *state)
 {
-    const struct rue_recording *recording = state;
-    *out = (struct rue_hello){.loader = RUE_TABLE_LOADER,
-                              .measures = {[RUE_JOINT] = true},
-                              .virtual_clock = true,
-                              .whole_jobs = true,
-                              .answers = recording->min_trials,
-                              .model_count = recording->model_count,
-                              .variant_count = recording->variant_count,
-                              .images = recording->assumed ? 0 : recording->job_images,
-                              .has_space = true,
-                              .space = recording->space};
-    rue_recording_name(recording, out->runner, sizeof out->runner);
-    memcpy(out->variants, recording->variants, sizeof out->variants);
-    memcpy(out->varies, recording->knobs, sizeof recording->knobs);
-    for (size_t i = 0; i < recording->model_count; i++)
-        snprintf(out->models[i], sizeof out->models[i], "%s", recording->models[i]);
+    return &((const struct rue_recording *)state)->hello;
 }
 
-static void answer_open(const void *state, const struct rue_variant *variant, struct rue_opened *out)
+static rue_status begin_open(void *state, const struct rue_variant *variant,
+                             const struct rue_workload *workload, uint64_t images, rue_error *error)
+{
+    (void)state, (void)variant, (void)workload, (void)images, (void)error;
+    return RUE_OK;
+}
+
+static rue_status answer_open(void *state, const struct rue_variant *variant,
+                              const struct rue_workload *workload, struct rue_opened *out, rue_error *error)
 {
     const struct rue_recording *recording = state;
+    (void)workload, (void)error;
     out->images = recording->job_images;
     rue_recording_digest(recording, variant, out->digest);
+    return RUE_OK;
 }
 
-static void answer_trial(const void *state, const struct rue_trial_request *request,
+static void replay_trial(const struct rue_recording *recording, const struct rue_trial_request *request,
                          struct rue_trial_result *result)
 {
-    const struct rue_recording *recording = state;
     char label[RUE_CONFIG_TEXT_BYTES];
     const struct rue_cell *cell =
         rue_recording_find_cell(recording, &request->variant, request->model, &request->config);
-    result->config = request->config;
     result->cost_ns = 0;
     if (!recording->assumed && request->job_images != recording->job_images) {
         snprintf(result->reason, sizeof result->reason,
@@ -285,4 +299,13 @@ static void answer_trial(const void *state, const struct rue_trial_request *requ
     result->images = (int64_t)request->job_images;
 }
 
-const struct rue_local_runner rue_recording_runner = {answer_hello, answer_open, answer_trial};
+static rue_status answer_trial(void *state, struct rue_trial_request *request, const char *profile,
+                               uint64_t timeout_ns, struct rue_trial_result *result, rue_error *error)
+{
+    (void)profile, (void)timeout_ns, (void)error;
+    replay_trial(state, request, result);
+    return RUE_OK;
+}
+
+const struct rue_runner_ops rue_recording_runner = {
+    .hello = answer_hello, .begin_open = begin_open, .finish_open = answer_open, .trial = answer_trial};

@@ -3,7 +3,7 @@
 #ifndef RUE_RECORDING_H
 #define RUE_RECORDING_H
 
-#include "runner_client.h"
+#include "runner.h"
 #include "table.h"
 
 /* Job length if neither the table nor the user gives one; more if the largest batch needs it. */
@@ -22,6 +22,7 @@ struct rue_recording {
     bool knobs[RUE_OWN_KNOB_COUNT];         /* true: the table has a column of it */
     struct rue_space space;                 /* values of these knobs */
     size_t min_trials;                      /* smallest number of trials of a cell that has trials */
+    struct rue_hello hello;                 /* of its runner */
 };
 
 /* Reads the table at `path`; `map` as in rue_table_read. `images`: the job length; 0: that of the table.
@@ -44,6 +45,6 @@ const struct rue_cell *rue_recording_find_cell(const struct rue_recording *recor
                                                const struct rue_config *config);
 
 /* A runner that answers trials with the times of a recording, its state. */
-extern const struct rue_local_runner rue_recording_runner;
+extern const struct rue_runner_ops rue_recording_runner;
 
 #endif

@@ -114,7 +114,7 @@ static void *play(const struct rue_strategy_ops *strategy, const struct rue_stra
     memset(asked, 0, sizeof asked);
     memset(trials_of, 0, sizeof trials_of);
     cr_assert_eq(strategy->open(plan, &state, &error), RUE_OK, "%s", error.message);
-    while (spent_s < plan->budget.seconds && strategy->ask(state, &ask)) {
+    while (spent_s < plan->budget.seconds && strategy->ask(state, 0, &ask)) {
         struct rue_trial_result result = perform(&ask);
         spent_s += (double)result.cost_ns / 1e9;
         strategy->observe(state, &ask, &result);

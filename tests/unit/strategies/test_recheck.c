@@ -117,7 +117,7 @@ static struct rue_recheck_findings check_by(const struct machine *before, struct
     struct rue_recheck_findings found;
     struct rue_question ask;
     cr_assert_eq(rue_strategy_recheck.open(&setup, &recheck, NULL), RUE_OK);
-    while (rue_strategy_recheck.ask(recheck, &ask)) {
+    while (rue_strategy_recheck.ask(recheck, 0, &ask)) {
         struct rue_trial_result result = perform(now, &ask);
         rue_strategy_recheck.observe(recheck, &ask, &result);
         cr_assert_eq(rue_strategy_recheck.status(recheck, NULL), RUE_OK);

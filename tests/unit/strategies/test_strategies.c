@@ -210,7 +210,7 @@ static struct course run(const struct rue_strategy_ops *strategy, const struct r
 {
     struct course course = {.fingerprint = 1};
     struct rue_question ask;
-    while (!budget_is_spent(setup, &course) && strategy->ask(state, &ask)) {
+    while (!budget_is_spent(setup, &course) && strategy->ask(state, 0, &ask)) {
         check_ask(machine->oddity, &course, &ask);
         struct rue_trial_result result = perform(machine, &ask);
         if (ask.measure == RUE_JOINT) {

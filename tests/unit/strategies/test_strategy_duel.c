@@ -37,7 +37,7 @@ static void play_setup(struct machine *machine, const struct rue_strategy_setup 
     rue_error error = {0};
     cr_assert_eq(duel->open(setup, &state, &error), RUE_OK, "%s", error.message);
     out->spent_s = 0;
-    for (out->asks = 0; out->spent_s < setup->budget.seconds && duel->ask(state, &out->log[out->asks]);
+    for (out->asks = 0; out->spent_s < setup->budget.seconds && duel->ask(state, 0, &out->log[out->asks]);
          out->asks++) {
         cr_assert_lt(out->asks + 1, ASKS_MAX, "it must come to an end");
         struct rue_trial_result result = perform(machine, &out->log[out->asks]);
@@ -243,7 +243,7 @@ Test(strategy_duel, a_survey_of_known_trials_is_not_repeated)
         duel->observe(state, &outcome.log[i], &result);
     }
     size_t asks = 0;
-    for (struct rue_question ask; duel->ask(state, &ask) && asks < outcome.asks; asks++) {
+    for (struct rue_question ask; duel->ask(state, 0, &ask) && asks < outcome.asks; asks++) {
         struct rue_trial_result result = perform(&again, &ask);
         duel->observe(state, &ask, &result);
     }
@@ -381,7 +381,7 @@ Test(strategy_duel, a_space_of_one_point_is_measured_on_every_model)
     setup.runner = (struct rue_setup_runner){.measures = {true, true, true}, .cpus = 4};
     void *state;
     cr_assert_eq(rue_strategy_duel.open(&setup, &state, NULL), RUE_OK);
-    for (outcome.asks = 0; rue_strategy_duel.ask(state, &outcome.log[0]); outcome.asks++) {
+    for (outcome.asks = 0; rue_strategy_duel.ask(state, 0, &outcome.log[0]); outcome.asks++) {
         cr_assert_lt(outcome.asks, 100, "it must come to an end");
         struct rue_question ask = outcome.log[0];
         ask.config = 9;

@@ -28,7 +28,7 @@ static void run(struct rue_strategy_setup setup, const struct rue_question *bad,
     struct rue_question ask;
     void *state;
     cr_assert_eq(grid->open(&setup, &state, NULL), RUE_OK);
-    for (asked->count = 0; grid->ask(state, &ask); asked->count++) {
+    for (asked->count = 0; grid->ask(state, 0, &ask); asked->count++) {
         cr_assert_lt(asked->count, CELLS_MAX, "it must come to an end");
         struct rue_trial_result result = rue_trial_result_empty();
         bool is_bad =
@@ -37,7 +37,7 @@ static void run(struct rue_strategy_setup setup, const struct rue_question *bad,
         grid->observe(state, &ask, &result);
         asked->asks[asked->count] = ask;
     }
-    cr_assert_not(grid->ask(state, &ask), "the end is the end");
+    cr_assert_not(grid->ask(state, 0, &ask), "the end is the end");
     grid->close(state);
 }
 
@@ -161,7 +161,7 @@ Test(strategy_grid, ends_when_every_cell_failed)
     void *state;
     int count = 0;
     cr_assert_eq(grid->open(&setup, &state, NULL), RUE_OK);
-    for (; grid->ask(state, &ask); count++) grid->observe(state, &ask, &result);
+    for (; grid->ask(state, 0, &ask); count++) grid->observe(state, &ask, &result);
     cr_assert_eq(count, 6);
     grid->close(state);
 }

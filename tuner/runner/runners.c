@@ -1,0 +1,274 @@
+#include "runners.h"
+
+#include <stdlib.h>
+#include <sys/socket.h>
+
+#include "runner_members.h"
+
+/* ---- one loader ---- */
+
+static const struct rue_hello *connection_hello(const void *state)
+{
+    return rue_connection_hello(state);
+}
+
+static rue_status connection_begin_open(void *state, const struct rue_variant *variant,
+                                        const struct rue_workload *workload, uint64_t images,
+                                        rue_error *error)
+{
+    return rue_connection_begin_open(state, variant, workload, images, error);
+}
+
+static rue_status connection_finish_open(void *state, const struct rue_variant *variant,
+                                         const struct rue_workload *workload, struct rue_opened *out,
+                                         rue_error *error)
+{
+    return rue_connection_finish_open(state, variant, workload, out, error);
+}
+
+static rue_status connection_trial(void *state, struct rue_trial_request *request, const char *profile,
+                                   uint64_t timeout_ns, struct rue_trial_result *result, rue_error *error)
+{
+    rue_status status = rue_connection_begin(state, request, profile, timeout_ns, error);
+    return status == RUE_OK ? rue_connection_finish(state, result, error) : status;
+}
+
+static bool connection_was_suspended(const void *state)
+{
+    return rue_connection_was_suspended(state);
+}
+
+static void connection_close(void *state)
+{
+    rue_connection_close(state);
+}
+
+static const struct rue_runner_ops connection_ops = {
+    .hello = connection_hello,
+    .begin_open = connection_begin_open,
+    .finish_open = connection_finish_open,
+    .trial = connection_trial,
+    .was_suspended = connection_was_suspended,
+    .close = connection_close,
+};
+
+/* ---- a node of a farm: one rank of a launcher ---- */
+
+static const struct rue_hello *node_hello(const void *state)
+{
+    const struct rue_member *member = state;
+    return rue_runner_group_hello(member->group);
+}
+
+static rue_status node_begin_open(void *state, const struct rue_variant *variant,
+                                  const struct rue_workload *workload, uint64_t images, rue_error *error)
+{
+    struct rue_member *member = state;
+    rue_error why = {0};
+    rue_status status = rue_connection_begin_open(member->connection, variant, workload, images, &why);
+    return status == RUE_OK ? RUE_OK : rue_member_fail(member, status, &why, error);
+}
+
+static rue_status node_finish_open(void *state, const struct rue_variant *variant,
+                                   const struct rue_workload *workload, struct rue_opened *out,
+                                   rue_error *error)
+{
+    struct rue_member *member = state;
+    rue_error why = {0};
+    rue_status status = rue_connection_finish_open(member->connection, variant, workload, out, &why);
+    return status == RUE_OK ? RUE_OK : rue_member_fail(member, status, &why, error);
+}
+
+static rue_status node_trial(void *state, struct rue_trial_request *request, const char *profile,
+                             uint64_t timeout_ns, struct rue_trial_result *result, rue_error *error)
+{
+    struct rue_member *member = state;
+    rue_error why = {0};
+    rue_status status = connection_trial(member->connection, request, profile, timeout_ns, result, &why);
+    if (status != RUE_OK) return rue_member_fail(member, status, &why, error);
+    member->result = (struct rue_trial_result){.outcome = result->outcome, .spent = result->spent};
+    result->ranks = rue_members_describe(member, 1);
+    return RUE_OK;
+}
+
+static bool node_has_ended(const void *state)
+{
+    const struct rue_member *member = state;
+    return !rue_connection_reply(member->connection) || member->result.spent;
+}
+
+static rue_status node_restart(void *state, rue_error *error)
+{
+    struct rue_member *member = state;
+    rue_error why = {0};
+    rue_status status = rue_connection_prepare(member->connection, &why);
+    return status == RUE_OK ? RUE_OK : rue_member_fail(member, status, &why, error);
+}
+
+static bool node_is_lost(const void *state)
+{
+    return rue_connection_is_lost(((const struct rue_member *)state)->connection);
+}
+
+static bool node_was_suspended(const void *state)
+{
+    return rue_connection_was_suspended(((const struct rue_member *)state)->connection);
+}
+
+/* The end of its connection ends its thread's work. */
+static void node_interrupt(void *state)
+{
+    shutdown(rue_member_socket(state), SHUT_RDWR);
+}
+
+static const struct rue_runner_ops node_ops = {
+    .hello = node_hello,
+    .begin_open = node_begin_open,
+    .finish_open = node_finish_open,
+    .trial = node_trial,
+    .has_ended = node_has_ended,
+    .restart = node_restart,
+    .is_lost = node_is_lost,
+    .was_suspended = node_was_suspended,
+    .interrupt = node_interrupt,
+};
+
+/* ---- a team ---- */
+
+static const struct rue_hello *team_hello(const void *state)
+{
+    return rue_runner_group_hello(state);
+}
+
+static rue_status team_begin_open(void *state, const struct rue_variant *variant,
+                                  const struct rue_workload *workload, uint64_t images, rue_error *error)
+{
+    return rue_runner_group_begin_open(state, variant, workload, images, error);
+}
+
+static rue_status team_finish_open(void *state, const struct rue_variant *variant,
+                                   const struct rue_workload *workload, struct rue_opened *out,
+                                   rue_error *error)
+{
+    return rue_runner_group_finish_open(state, variant, workload, out, error);
+}
+
+static rue_status team_trial(void *state, struct rue_trial_request *request, const char *profile,
+                             uint64_t timeout_ns, struct rue_trial_result *result, rue_error *error)
+{
+    return rue_runner_group_trial(state, request, profile, timeout_ns, result, error);
+}
+
+static bool team_was_suspended(const void *state)
+{
+    return rue_runner_group_was_suspended(state);
+}
+
+static const struct rue_runner_ops team_ops = {
+    .hello = team_hello,
+    .begin_open = team_begin_open,
+    .finish_open = team_finish_open,
+    .trial = team_trial,
+    .was_suspended = team_was_suspended,
+};
+
+/* ---- all of them ---- */
+
+static rue_status add_runners(struct rue_runners *runners, size_t count, rue_error *error)
+{
+    runners->at = calloc(count, sizeof *runners->at);
+    if (!runners->at) return rue_fail_memory(error, "runners", count * sizeof *runners->at);
+    runners->count = count;
+    return RUE_OK;
+}
+
+/* A farm: each rank is a runner. A team: all are one. */
+static rue_status open_group(struct rue_runners *runners, const struct rue_runner_address *address,
+                             const struct rue_gpu_list *gpus, rue_error *error)
+{
+    rue_status status = rue_runner_group_open(address, gpus, &runners->group, error);
+    if (status != RUE_OK) return status;
+    size_t total = rue_runner_group_count(runners->group);
+    status = add_runners(runners, address->farm ? total : 1, error);
+    if (status != RUE_OK) return status;
+    runners->loaders = address->farm ? 1 : total;
+    runners->at[0] = (struct rue_runner){.ops = &team_ops, .state = runners->group};
+    for (size_t i = 0; address->farm && i < total; i++)
+        runners->at[i] = (struct rue_runner){.ops = &node_ops,
+                                             .state = rue_runner_group_member(runners->group, i),
+                                             .concurrent = true,
+                                             .rank = rue_runner_group_rank(runners->group, i)};
+    return RUE_OK;
+}
+
+rue_status rue_runners_open_one(const struct rue_runner_ops *ops, void *state, struct rue_runners **out,
+                                rue_error *error)
+{
+    struct rue_runners *runners = calloc(1, sizeof *runners);
+    rue_status status =
+        runners ? add_runners(runners, 1, error) : rue_fail_memory(error, "a runner", sizeof *runners);
+    if (status != RUE_OK) {
+        if (ops->close) ops->close(state);
+        rue_runners_close(runners);
+        return status;
+    }
+    runners->at[0] = (struct rue_runner){.ops = ops, .state = state};
+    runners->loaders = 1;
+    runners->hello = ops->hello(state);
+    *out = runners;
+    return RUE_OK;
+}
+
+static rue_status open_connection(const struct rue_runner_address *address, struct rue_runners **out,
+                                  rue_error *error)
+{
+    struct rue_connection *connection = NULL;
+    rue_status status = rue_connection_open(address, NULL, -1, &connection, error);
+    if (status == RUE_OK) status = rue_connection_greet(connection, error);
+    if (status == RUE_OK) return rue_runners_open_one(&connection_ops, connection, out, error);
+    rue_connection_close(connection);
+    return status;
+}
+
+rue_status rue_runners_open(const struct rue_runner_address *address, const struct rue_gpu_list *gpus,
+                            struct rue_runners **out, rue_error *error)
+{
+    if (!gpus && !address->launch) return open_connection(address, out, error);
+    struct rue_runners *runners = calloc(1, sizeof *runners);
+    if (!runners) return rue_fail_memory(error, "runners", sizeof *runners);
+    rue_status status = open_group(runners, address, gpus, error);
+    if (status != RUE_OK) return rue_runners_close(runners), status;
+    runners->hello = runners->at[0].ops->hello(runners->at[0].state);
+    *out = runners;
+    return RUE_OK;
+}
+
+void rue_runners_close(struct rue_runners *runners)
+{
+    if (!runners) return;
+    for (size_t i = 0; i < runners->count; i++) /* they end in parallel */
+        if (runners->at[i].work && runners->at[i].ops->interrupt)
+            runners->at[i].ops->interrupt(runners->at[i].state);
+    for (size_t i = 0; i < runners->count; i++) rue_runner_close(&runners->at[i]);
+    rue_runner_group_close(runners->group);
+    free(runners->at);
+    free(runners);
+}
+
+rue_status rue_runners_open_data(struct rue_runners *runners, const struct rue_variant *variant,
+                                 const struct rue_workload *workload, uint64_t images, struct rue_opened *out,
+                                 rue_error *error)
+{
+    rue_status status = RUE_OK;
+    *out = (struct rue_opened){.cache = RUE_CACHE_AS_IS};
+    for (size_t i = 0; status == RUE_OK && i < runners->count; i++)
+        status = runners->at[i].ops->begin_open(runners->at[i].state, variant, workload, images, error);
+    for (size_t i = 0; status == RUE_OK && i < runners->count; i++) {
+        struct rue_opened opened = {.cache = RUE_CACHE_AS_IS};
+        status = runners->at[i].ops->finish_open(runners->at[i].state, variant, workload, &opened, error);
+        if (status == RUE_OK && i == 0) *out = opened;
+        if (status == RUE_OK && i > 0)
+            status = rue_member_merge_opened(runners->at[i].state, &opened, out, error);
+    }
+    return status;
+}

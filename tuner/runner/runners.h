@@ -1,0 +1,38 @@
+/* The runners of a study: one, or several that make trials each by itself and at the same time (a farm). One
+ * may be a team of loaders (`--gpus`, `--launch`): they make each trial at the same time, each with its share
+ * of the images. Their times are those of the slowest. */
+#ifndef RUE_RUNNERS_H
+#define RUE_RUNNERS_H
+
+#include "gpu_list.h"
+#include "runner.h"
+#include "runner_address.h"
+
+struct rue_runners {
+    size_t count;
+    struct rue_runner *at;          /* [count] */
+    const struct rue_hello *hello;  /* of the first; never changes */
+    size_t loaders;                 /* that load at the same time in a trial */
+    struct rue_runner_group *group; /* of a team or a farm; NULL: one loader */
+};
+
+/* Opens a runner for each GPU (NULL: one that sees all), or for each rank that the launcher of the address
+ * starts, and exchanges hello. RUE_RUNNER: one does not start, does not speak the protocol, or differs from
+ * the first; as rue_launch_open. The caller closes `*out`. */
+rue_status rue_runners_open(const struct rue_runner_address *address, const struct rue_gpu_list *gpus,
+                            struct rue_runners **out, rue_error *error) RUE_MUST_CHECK;
+
+/* One runner of another kind. `state` is closed by `ops`, also after a failure. */
+rue_status rue_runners_open_one(const struct rue_runner_ops *ops, void *state, struct rue_runners **out,
+                                rue_error *error) RUE_MUST_CHECK;
+
+void rue_runners_close(struct rue_runners *runners);
+
+/* Opens a variant on all runners, and reads `images` once if the workload is warm. RUE_DATA with the runner's
+ * reason, or the data of two nodes differ; RUE_RUNNER: it ended or its answer is wrong. Every restart of a
+ * runner repeats it. */
+rue_status rue_runners_open_data(struct rue_runners *runners, const struct rue_variant *variant,
+                                 const struct rue_workload *workload, uint64_t images, struct rue_opened *out,
+                                 rue_error *error) RUE_MUST_CHECK;
+
+#endif
