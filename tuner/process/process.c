@@ -267,19 +267,21 @@ rue_status rue_process_read_line(struct rue_process *process, uint64_t deadline_
     }
 }
 
-static const char *describe_exit(int wait_status)
+static struct rue_process_end describe_end(int wait_status)
 {
     static char text[64];
     int code = WEXITSTATUS(wait_status);
-    if (!wait_status) return "ended"; /* also of a program at a socket, in any thread */
+    /* From a shell's exit code where that is one for a signal. */
+    int signal = WIFSIGNALED(wait_status) ? WTERMSIG(wait_status) : code > 128 ? code - 128 : 0;
+    const char *name = signal ? sigabbrev_np(signal) : NULL;
+    if (!wait_status) return (struct rue_process_end){.text = "ended"}; /* also at a socket, in any thread */
     if (WIFSIGNALED(wait_status))
-        snprintf(text, sizeof text, "was killed by SIG%s",
-                 sigabbrev_np(WTERMSIG(wait_status)) ? sigabbrev_np(WTERMSIG(wait_status)) : "?");
-    else if (code > 128 && sigabbrev_np(code - 128)) /* a shell's exit code for a signal */
-        snprintf(text, sizeof text, "ended with exit code %d (SIG%s)", code, sigabbrev_np(code - 128));
+        snprintf(text, sizeof text, "was killed by SIG%s", name ? name : "?");
+    else if (name)
+        snprintf(text, sizeof text, "ended with exit code %d (SIG%s)", code, name);
     else
         snprintf(text, sizeof text, "ended with exit code %d", code);
-    return text;
+    return (struct rue_process_end){text, WIFEXITED(wait_status) ? code : -1, signal == SIGKILL};
 }
 
 static void end_child(struct rue_process *process, uint64_t grace_ns)
@@ -297,12 +299,12 @@ static void end_child(struct rue_process *process, uint64_t grace_ns)
     close(process->out);
 }
 
-const char *rue_process_close(struct rue_process *process, uint64_t grace_ns)
+struct rue_process_end rue_process_close(struct rue_process *process, uint64_t grace_ns)
 {
-    if (!process) return "ended";
+    if (!process) return describe_end(0);
     if (process->keeper.pid) end_child(process, grace_ns);
     int wait_status = process->wait_status;
     free(process->buffer);
     free(process);
-    return describe_exit(wait_status);
+    return describe_end(wait_status);
 }

@@ -12,6 +12,14 @@
 
 struct rue_process;
 
+/* How a child ended. */
+struct rue_process_end {
+    const char *text; /* to continue "the runner": "was killed by SIGSEGV", "ended with exit code 3", "ended";
+                         valid until another child ends */
+    int exit_code;    /* -1: killed by a signal, or unknown */
+    bool killed;      /* by SIGKILL, also if its shell says so */
+};
+
 /* Starts argv[0] (searched in PATH). Its standard input and output are pipes; standard error is shared. If
  * this process dies, the child and all its descendants are killed (keeper.h). RUE_RUNNER: it cannot be
  * started. */
@@ -58,9 +66,7 @@ bool rue_process_collect(struct rue_process *process, size_t longest);
 
 /* Ends the child: closes its input, waits `grace_ns`, sends SIGTERM to its group, waits `grace_ns`, sends
  * SIGKILL. Each wait is at most 300 ms after a signal to this process. Kills all its descendants in any group
- * or session, too. Only forgets a program that is not a child. Returns how it ended, to continue "the
- * runner": "was killed by SIGSEGV", "ended with exit code 3", "ended". The text is valid until the next call.
- */
-const char *rue_process_close(struct rue_process *process, uint64_t grace_ns);
+ * or session, too. Only forgets a program that is not a child. */
+struct rue_process_end rue_process_close(struct rue_process *process, uint64_t grace_ns);
 
 #endif

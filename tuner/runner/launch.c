@@ -342,7 +342,7 @@ static rue_status wait_for_ranks(struct rue_launch *launch, int listener,
         if (status != RUE_OK || is_complete(launch)) break;
         if (ended_ns && (now >= ended_ns + ended_grace_ns || now >= deadline)) {
             rue_suspension_unfollow(rue_process_keeper_socket(launch->launcher));
-            snprintf(what, sizeof what, "%s", rue_process_close(launch->launcher, 0));
+            snprintf(what, sizeof what, "%s", rue_process_close(launch->launcher, 0).text);
             launch->launcher = NULL;
             return fail_missing(launch, what, error);
         }

@@ -216,14 +216,17 @@ bool rue_rank_find_node(const char *ranks, char out[RUE_NODE_BYTES])
 
 json_t *rue_rank_encode_end(const struct rue_rank_end *end)
 {
-    return json_pack("{s:s, s:b}", "ended", end->text, "out_of_memory", end->out_of_memory);
+    return json_pack("{s:s, s:i, s:b}", "ended", end->text, "exit_code", end->exit_code, "out_of_memory",
+                     end->out_of_memory);
 }
 
 bool rue_rank_decode_end(const json_t *line, struct rue_rank_end *out)
 {
     const char *text = json_string_value(json_object_get(line, "ended"));
     if (!text) return false;
+    const json_t *exit_code = json_object_get(line, "exit_code");
     read_text(text[0] ? text : "ended", out->text, sizeof out->text);
+    out->exit_code = json_is_integer(exit_code) ? (int)json_integer_value(exit_code) : -1;
     out->out_of_memory = json_is_true(json_object_get(line, "out_of_memory"));
     return true;
 }

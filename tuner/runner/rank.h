@@ -56,6 +56,7 @@ bool rue_rank_find_node(const char *ranks, char out[RUE_NODE_BYTES]);
 /* How the runner of a rank ended, as its agent reports it. */
 struct rue_rank_end {
     char text[128]; /* continues "the runner": "was killed by SIGSEGV" */
+    int exit_code;  /* -1: none, or unknown */
     bool out_of_memory;
 };
 

@@ -63,10 +63,11 @@ static rue_status send_json(struct agent *agent, json_t *object, rue_error *erro
 /* Ends the runner if it still runs, and reports how it ended. */
 static rue_status end_runner(struct agent *agent, uint64_t grace_ns, rue_error *error)
 {
-    struct rue_rank_end end;
     if (!agent->runner) return RUE_OK;
-    snprintf(end.text, sizeof end.text, "%s", rue_runner_command_end(agent->runner, grace_ns));
-    end.out_of_memory = strstr(end.text, "SIGKILL") && rue_machine_oom_kills() > agent->oom_kills;
+    const struct rue_process_end ended = rue_runner_command_end(agent->runner, grace_ns);
+    struct rue_rank_end end = {.exit_code = ended.exit_code,
+                               .out_of_memory = ended.killed && rue_machine_oom_kills() > agent->oom_kills};
+    snprintf(end.text, sizeof end.text, "%s", ended.text);
     agent->runner = NULL;
     agent->measures = false;
     return send_json(agent, rue_rank_encode_end(&end), error);

@@ -47,7 +47,7 @@ rue_status rue_runner_command_start(const char *command, const char *gpu, struct
     return status;
 }
 
-const char *rue_runner_command_end(struct rue_process *process, uint64_t grace_ns)
+struct rue_process_end rue_runner_command_end(struct rue_process *process, uint64_t grace_ns)
 {
     rue_suspension_unfollow(rue_process_keeper_socket(process));
     return rue_process_close(process, grace_ns);

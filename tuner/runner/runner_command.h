@@ -15,6 +15,6 @@ rue_status rue_runner_command_start(const char *command, const char *gpu, struct
                                     rue_error *error) RUE_MUST_CHECK;
 
 /* As rue_process_close. */
-const char *rue_runner_command_end(struct rue_process *process, uint64_t grace_ns);
+struct rue_process_end rue_runner_command_end(struct rue_process *process, uint64_t grace_ns);
 
 #endif

@@ -102,7 +102,8 @@ static rue_status fail_greeting(struct rue_connection *connection, rue_status st
     if (reason) rue_error_shorten(reason, refusal, sizeof refusal);
     bool started = connection->runner.process,
          gone = started && rue_runner_process_is_gone(&connection->runner);
-    const char *exit_text = started ? rue_runner_process_end(&connection->runner, grace_ns) : "";
+    struct rue_process_end end = {0};
+    if (started) end = rue_runner_process_end(&connection->runner, grace_ns);
     if (status == RUE_INTERRUPTED || status == RUE_TERMINATED) return rue_fail(error, status, "interrupted");
     if (refusal[0] && !connection->runner.command) return rue_fail(error, RUE_RUNNER, "%s", refusal);
     if (refusal[0] || !started)
@@ -110,9 +111,9 @@ static rue_status fail_greeting(struct rue_connection *connection, rue_status st
                         started ? refusal : why);
     return rue_fail(
         error, RUE_RUNNER, "%s did not answer 'hello' correctly: it %s%s", runner_name(connection, name),
-        gone ? exit_text : why,
+        gone ? end.text : why,
         connection->runner.lost || (connection->runner.fd && !connection->runner.remote) ? ""
-        : strcmp(exit_text, "ended with exit code 127") == 0
+        : end.exit_code == 127
             ? ". The shell found no such program: give a path from this folder, or a program in PATH"
             : ". Run it by hand and type {\"op\":\"hello\"} to see its answer");
 }
@@ -240,7 +241,7 @@ static rue_status receive_open(struct rue_connection *connection, json_t **reply
     *reply = NULL;
     if (status == RUE_RUNNER || status == RUE_TIMEOUT) {
         bool gone = rue_runner_process_is_gone(&connection->runner);
-        const char *exit_text = rue_runner_process_end(&connection->runner, grace_ns);
+        const char *exit_text = rue_runner_process_end(&connection->runner, grace_ns).text;
         return rue_fail(error, status, "the runner did not answer 'open' correctly: it %s",
                         gone ? exit_text : why.message);
     }
@@ -411,8 +412,8 @@ static void fill_failure(struct rue_connection *connection, rue_status status, c
     if (rue_process_stop_signal(connection->runner.process))
         snprintf(stop, sizeof stop, ", stopped by SIG%s,",
                  rue_process_stop_signal(connection->runner.process));
-    const char *exit_text = rue_runner_process_end(&connection->runner, died ? grace_ns : 0);
-    bool killed = strstr(exit_text, "SIGKILL") && rue_machine_oom_kills() > connection->oom_kills;
+    const struct rue_process_end end = rue_runner_process_end(&connection->runner, died ? grace_ns : 0);
+    bool killed = end.killed && rue_machine_oom_kills() > connection->oom_kills;
     bool out_of_memory = died && (connection->runner.remote ? connection->runner.end.out_of_memory : killed);
     result->outcome = status == RUE_TIMEOUT ? RUE_TRIAL_TIMEOUT
                       : out_of_memory       ? RUE_TRIAL_INFEASIBLE
@@ -422,7 +423,7 @@ static void fill_failure(struct rue_connection *connection, rue_status status, c
                  rue_format_duration(timeout_ns, text, sizeof text),
                  connection->runner.fd && !connection->runner.remote ? "" : " and was killed");
     else
-        snprintf(connection->failure, sizeof connection->failure, "%.400s%s%s", died ? exit_text : why,
+        snprintf(connection->failure, sizeof connection->failure, "%.400s%s%s", died ? end.text : why,
                  died ? " during the trial" : "", out_of_memory ? ": the system was out of memory" : "");
     snprintf(result->reason, sizeof result->reason, "the runner%s %.*s", stop, RUE_REASON_BYTES - 48,
              connection->failure);

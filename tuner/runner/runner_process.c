@@ -56,7 +56,7 @@ void rue_runner_process_request_end(struct rue_runner_process *runner)
 }
 
 /* Answers that come before the report are not needed. */
-static const char *end_remote(struct rue_runner_process *runner)
+static void end_remote(struct rue_runner_process *runner)
 {
     rue_runner_process_request_end(runner);
     uint64_t least_ns = rue_suspension_awake_ns() + arrived_ns,
@@ -68,13 +68,15 @@ static const char *end_remote(struct rue_runner_process *runner)
         if (status == RUE_INTERRUPTED || status == RUE_TERMINATED) break;
     }
     runner->lost = !runner->end.text[0];
-    return runner->lost ? "lost its connection: its process or its node ended" : runner->end.text;
 }
 
-const char *rue_runner_process_end(struct rue_runner_process *runner, uint64_t grace_ns)
+struct rue_process_end rue_runner_process_end(struct rue_runner_process *runner, uint64_t grace_ns)
 {
-    const char *remote_text = runner->remote ? end_remote(runner) : NULL;
-    const char *text = rue_runner_command_end(runner->process, grace_ns);
+    if (runner->remote) end_remote(runner);
+    const struct rue_process_end end = rue_runner_command_end(runner->process, grace_ns);
     runner->process = NULL;
-    return remote_text ? remote_text : text;
+    if (!runner->remote) return end;
+    const char *lost = "lost its connection: its process or its node ended";
+    return (struct rue_process_end){.text = runner->lost ? lost : runner->end.text,
+                                    .exit_code = runner->lost ? -1 : runner->end.exit_code};
 }

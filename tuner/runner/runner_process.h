@@ -38,6 +38,6 @@ bool rue_runner_process_is_lost(const struct rue_runner_process *runner);
 void rue_runner_process_request_end(struct rue_runner_process *runner);
 
 /* Ends it; as rue_process_close. Sets `lost` if the agent does not report the end within 3 s. */
-const char *rue_runner_process_end(struct rue_runner_process *runner, uint64_t grace_ns);
+struct rue_process_end rue_runner_process_end(struct rue_runner_process *runner, uint64_t grace_ns);
 
 #endif

@@ -77,7 +77,7 @@ Test(process, lines_are_echoed)
     expect_line("one");
     expect_line("two");
     expect_line("three");
-    cr_assert_str_eq(rue_process_close(process, timeout_ns), "ended");
+    cr_assert_str_eq(rue_process_close(process, timeout_ns).text, "ended");
 }
 
 Test(process, a_long_line_is_echoed)
@@ -151,27 +151,32 @@ Test(process, the_end_of_a_process_is_reported_at_the_next_read)
     start_shell("echo last; printf unfinished");
     expect_line("last");
     cr_assert_str_eq(expect_failure(timeout_ns, RUE_RUNNER), "ended");
-    cr_assert_str_eq(rue_process_close(process, timeout_ns), "ended");
+    cr_assert_str_eq(rue_process_close(process, timeout_ns).text, "ended");
 }
 
 Test(process, the_end_of_a_process_is_described)
 {
     static const struct {
         char script[40], words[40];
+        int exit_code;
+        bool killed;
     } cases[] = {
-        {"exit 0", "ended"},
-        {"exit 3", "ended with exit code 3"},
-        {"kill -SEGV $$", "was killed by SIGSEGV"},
-        {"kill -KILL $$", "was killed by SIGKILL"},
-        {"kill -BUS $$", "was killed by SIGBUS"},
-        {"exit 139", "ended with exit code 139 (SIGSEGV)"}, /* as a shell tells of a signal */
-        {"exec /no/such/program 2>/dev/null", "ended with exit code 127"},
+        {"exit 0", "ended", 0, false},
+        {"exit 3", "ended with exit code 3", 3, false},
+        {"kill -SEGV $$", "was killed by SIGSEGV", -1, false},
+        {"kill -KILL $$", "was killed by SIGKILL", -1, true},
+        {"kill -BUS $$", "was killed by SIGBUS", -1, false},
+        {"exit 139", "ended with exit code 139 (SIGSEGV)", 139, false}, /* as a shell tells of a signal */
+        {"exit 137", "ended with exit code 137 (SIGKILL)", 137, true},
+        {"exec /no/such/program 2>/dev/null", "ended with exit code 127", 127, false},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         start_shell(cases[i].script);
         cr_assert_str_eq(expect_failure(timeout_ns, RUE_RUNNER), "ended");
-        const char *words = rue_process_close(process, timeout_ns);
-        cr_assert_str_eq(words, cases[i].words, "'%s' %s", cases[i].script, words);
+        const struct rue_process_end end = rue_process_close(process, timeout_ns);
+        cr_assert_str_eq(end.text, cases[i].words, "'%s' %s", cases[i].script, end.text);
+        cr_expect_eq(end.exit_code, cases[i].exit_code, "'%s': %d", cases[i].script, end.exit_code);
+        cr_expect_eq(end.killed, cases[i].killed, "'%s'", cases[i].script);
     }
 }
 
@@ -182,7 +187,7 @@ Test(process, a_missing_program_ends_at_once)
     close(quiet);
     start((const char *const[]){"/no/such/program", NULL});
     cr_assert_str_eq(expect_failure(timeout_ns, RUE_RUNNER), "ended");
-    cr_assert_str_eq(rue_process_close(process, timeout_ns), "ended with exit code 127");
+    cr_assert_str_eq(rue_process_close(process, timeout_ns).text, "ended with exit code 127");
 }
 
 Test(process, a_write_to_an_ended_process_is_an_error)
@@ -201,21 +206,21 @@ Test(process, a_write_to_an_ended_process_is_an_error)
 Test(process, a_process_that_ends_with_its_input_is_not_killed)
 {
     start_shell("cat >/dev/null; exit 5");
-    cr_assert_str_eq(rue_process_close(process, timeout_ns), "ended with exit code 5");
+    cr_assert_str_eq(rue_process_close(process, timeout_ns).text, "ended with exit code 5");
 }
 
 Test(process, a_process_that_stays_gets_sigterm_first)
 {
     start_shell("exec 2>/dev/null; trap 'exit 9' TERM; echo ready; while :; do sleep 0.05; done");
     expect_line("ready");
-    cr_assert_str_eq(rue_process_close(process, 2 * RUE_NS_PER_S), "ended with exit code 9");
+    cr_assert_str_eq(rue_process_close(process, 2 * RUE_NS_PER_S).text, "ended with exit code 9");
 }
 
 Test(process, a_process_that_ignores_sigterm_is_killed)
 {
     start_shell("trap '' TERM; echo ready; while :; do sleep 0.05; done");
     expect_line("ready");
-    cr_assert_str_eq(rue_process_close(process, grace_ns), "was killed by SIGKILL");
+    cr_assert_str_eq(rue_process_close(process, grace_ns).text, "was killed by SIGKILL");
 }
 
 /* Whether all holders of the pipe's other end are gone within the patience. */
@@ -307,7 +312,7 @@ Test(process, a_stopped_process_can_be_ended)
 {
     start_shell("kill -STOP $$");
     while (!rue_process_stop_signal(process)) rue_process_suspensions(process);
-    cr_assert_str_eq(rue_process_close(process, grace_ns), "was killed by SIGKILL");
+    cr_assert_str_eq(rue_process_close(process, grace_ns).text, "was killed by SIGKILL");
 }
 
 Test(process, a_process_leads_its_own_group)
@@ -327,7 +332,7 @@ Test(process, a_process_inherits_no_pipe_of_another)
     start((const char *const[]){"cat", NULL});
     struct rue_process *first = process;
     start((const char *const[]){"cat", NULL});
-    cr_assert_str_eq(rue_process_close(first, timeout_ns), "ended",
+    cr_assert_str_eq(rue_process_close(first, timeout_ns).text, "ended",
                      "the first sees the end of its input while the second runs");
     send_line("still here");
     expect_line("still here");
@@ -341,7 +346,7 @@ Test(process, a_signal_ends_the_waiting)
     start((const char *const[]){"cat", NULL});
     raise(SIGTERM);
     expect_failure(timeout_ns, RUE_TERMINATED);
-    cr_assert_str_eq(rue_process_close(process, timeout_ns), "ended");
+    cr_assert_str_eq(rue_process_close(process, timeout_ns).text, "ended");
 }
 
 Test(process, control_c_ends_the_waiting)
@@ -356,7 +361,7 @@ Test(process, control_c_ends_the_waiting)
 
 Test(process, close_accepts_null)
 {
-    cr_assert_str_eq(rue_process_close(NULL, 0), "ended");
+    cr_assert_str_eq(rue_process_close(NULL, 0).text, "ended");
 }
 
 /* ---- a program at a socket ---- */
@@ -380,7 +385,7 @@ Test(process, a_socket_is_written_and_read_and_stays_open)
     expect_line("here");
     cr_assert(strstr(expect_failure(20 * RUE_NS_PER_MS, RUE_TIMEOUT), "no answer"));
     cr_assert_eq(rue_process_suspensions(process), 0);
-    cr_assert_str_eq(rue_process_close(process, timeout_ns), "ended");
+    cr_assert_str_eq(rue_process_close(process, timeout_ns).text, "ended");
     cr_assert_eq(write(peer, "more", 4), 4, "the socket is borrowed");
 }
 
@@ -411,7 +416,7 @@ static void close_stubborn(unsigned delay_us)
         _exit(0);
     }
     if (!delay_us) raise(SIGTERM);
-    cr_assert_str_eq(rue_process_close(process, 3600 * RUE_NS_PER_S), "was killed by SIGKILL");
+    cr_assert_str_eq(rue_process_close(process, 3600 * RUE_NS_PER_S).text, "was killed by SIGKILL");
 }
 
 Test(process, a_signal_shortens_the_grace)
