@@ -33,15 +33,20 @@ HOLDS = {
     "reports/explain": "why, and what changed",
     "tuner": "main",
     "tuner/commands": "one file a subcommand",
-    "tuner/record": "stored studies",
+    "tuner/record": "stored studies, their check",
     "tuner/study": "setup, ledger, outcome",
     "tuner/prepare": "writers of all formats",
+    "tuner/devices": "times of models on devices",
+    "tuner/data": "shares of ranks, advice",
     "tuner/table": "CSV tables of times",
     "tuner/store": "trials in SQLite",
     "tuner/runner": "both ends of the protocol",
     "tuner/options": "option tables, settings",
     "tuner/json": "JSON files",
-    "tuner/process": "children, signals, monitor",
+    "tuner/machine": "GPUs, resource use",
+    "tuner/screen": "progress, terminal",
+    "tuner/files": "output, locks",
+    "tuner/processes": "children, signals",
 }
 
 

@@ -16,7 +16,7 @@
 #include "files.h"
 #include "note.h"
 #include "source.h"
-#include "utf8_point.h"
+#include "utf8.h"
 
 enum { NAMES_BYTES = 400 };
 static const uint64_t text_bytes_max = UINT64_C(1) << 30;

@@ -8,7 +8,7 @@
 #include "array.h"
 #include "files.h"
 #include "note.h"
-#include "utf8_point.h"
+#include "utf8.h"
 
 static const char purpose[] = "the index of the data";
 

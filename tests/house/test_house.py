@@ -22,7 +22,9 @@ ENGINE = [PUBLIC, "engine/base", "engine/machine", "engine/subset", "engine/read
 STRATEGIES = [PUBLIC, "engine/base", "engine/knobs", "strategies/rank", "strategies/predict", "strategies/search", "reports"]
 PAGE = "reports/page"
 EXPLAIN = "reports/explain"
-TUNER = [f"tuner/{part}" for part in ("process", "json", "options", "runner", "store", "table", "prepare", "study", "record", "commands")]
+TUNER = [f"tuner/{part}" for part in ("processes", "files", "screen", "machine", "json", "options", "runner", "store", "table", "data",
+                                      "devices", "prepare", "study", "record", "commands")]
+WITH_STORE = TUNER.index("tuner/store")
 MAY_INCLUDE = {
     **{folder: chain[:i] for chain in (ENGINE, STRATEGIES) for i, folder in enumerate(chain)},
     "engine/subset": [PUBLIC, "engine/base"],
@@ -54,8 +56,8 @@ MUST_NOT = {
     **{folder: f"{IO}|{LOADER}|jansson.h|sqlite3.h" for folder in STRATEGIES[2:-1]},
     PAGE: LOADER + r"|sqlite3\.h|gsl/.*|jpeglib\.h|pthread\.h",
     **{folder: LOADER + r"|sqlite3\.h|gsl/.*|jpeglib\.h|pthread\.h" for folder in ("reports", EXPLAIN)},
-    **{folder: r"sqlite3\.h|gsl/.*" for folder in TUNER[:4]},
-    **{folder: r"gsl/(?!gsl_version).*" for folder in TUNER[4:]},
+    **{folder: r"sqlite3\.h|gsl/.*" for folder in TUNER[:WITH_STORE]},
+    **{folder: r"gsl/(?!gsl_version).*" for folder in TUNER[WITH_STORE:]},
 }
 
 

@@ -3,6 +3,7 @@
 
 #include "commands.h"
 #include "further_answers.h"
+#include "ranking_options.h"
 #include "shell_quote.h"
 #include "store.h"
 #include "study_options.h"

@@ -4,6 +4,7 @@
 #include "commands.h"
 #include "further_answers.h"
 #include "json_document.h"
+#include "ranking_options.h"
 #include "record.h"
 #include "record_trials.h"
 #include "report.h"

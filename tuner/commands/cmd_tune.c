@@ -8,6 +8,7 @@
 #include "data_options.h"
 #include "dry_run.h"
 #include "gpu_list.h"
+#include "ranking_options.h"
 #include "study.h"
 #include "study_options.h"
 #include "study_space.h"

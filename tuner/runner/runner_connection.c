@@ -19,7 +19,7 @@
 #include "suspension.h"
 #include "trial_reply.h"
 #include "units.h"
-#include "utf8_point.h"
+#include "utf8.h"
 
 enum { OPEN_LINES_MAX = 64, STARTS_MAX = 3 };
 

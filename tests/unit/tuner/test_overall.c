@@ -1,6 +1,7 @@
 #include "further_answers.h"
 
 #include "findings_fixture.h"
+#include "ranking_options.h"
 
 enum { RAW, ALSO_RAW, PREPROCESSED };
 

@@ -1,7 +1,7 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-#include "ranking_rules.h"
+#include "ranking_options.h"
 
 static const char *const models[] = {"resnet18", "vit_b_16", "sleep:2ms=x"};
 

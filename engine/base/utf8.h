@@ -1,4 +1,5 @@
-/* Makes names and paths from other programs safe for terminals and JSON documents. */
+/* Reads text as UTF-8, which may contain other bytes, and makes names and paths from other programs safe for
+ * terminals and JSON documents. */
 #ifndef RUE_UTF8_H
 #define RUE_UTF8_H
 
@@ -6,7 +7,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "utf8_point.h"
+/* Returns the code point at `*at` and moves `*at` behind it; 0 at the end. -1: a byte that does not begin a
+ * well-formed sequence (RFC 3629); only this byte is skipped. */
+int32_t rue_utf8_next(const char **at);
+
+bool rue_utf8_is_valid(const char *text);
 
 /* Columns that a terminal needs for `text`. A byte that is not UTF-8 counts as one. */
 int rue_utf8_width(const char *text);
