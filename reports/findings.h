@@ -50,7 +50,7 @@ struct rue_baseline_findings {
 struct rue_data_findings {
     uint64_t images, bytes; /* 0: unknown */
     char digest[32];
-    char layout[48];          /* of chunks: see rue_source_layout */
+    char layout[48];          /* of chunks: "16x3x224x224 zstd" */
     char note[1024];          /* a remark for users, such as on damaged images; "" */
     bool sample;              /* converted for the comparison */
     double build_s_per_image; /* time to convert an image; 0: unknown */

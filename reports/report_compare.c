@@ -17,7 +17,7 @@ struct compared {
     const struct rue_findings *findings;
     struct rue_comparison **with_first; /* [variant_count] comparisons with the first; NULL: impossible */
     bool comparable;                    /* at least one is possible */
-    size_t store_count;                 /* zarr stores among them */
+    size_t store_count;                 /* variants that are stored in chunks */
     struct rue_comparison *stores;      /* from the second fastest to the fastest store; NULL: impossible */
 };
 
@@ -40,7 +40,7 @@ static rue_status compare_stores(struct compared *out, rue_error *error)
     const struct rue_variant_findings *variants = out->findings->variants;
     size_t best = RUE_NONE, next = RUE_NONE;
     for (size_t v = 0; v < out->findings->variant_count; v++) {
-        if (strcmp(variants[v].variant.format, "zarr") != 0) continue;
+        if (!variants[v].data.layout[0]) continue;
         out->store_count++;
         if (isnan(mean_speedup(out, v))) continue;
         if (best == RUE_NONE || mean_speedup(out, v) > mean_speedup(out, best))
@@ -252,7 +252,7 @@ static void say_stores(struct rue_page *page, const struct compared *compared)
     const struct rue_comparison *stores = compared->stores;
     if (!stores || stores->saving.interval.confidence <= 0) return; /* no repeats */
     rue_page_sentence(page, RUE_LOOK_PLAIN, 0);
-    rue_say(page, "Of the %zu zarr stores, ", compared->store_count);
+    rue_say(page, "Of the %zu %s stores, ", compared->store_count, stores->after->variant.format);
     if (stores->saving.interval.low_ns <= 0) {
         rue_say(page, "none is proven to be the fastest.");
         return;

@@ -371,9 +371,9 @@ uint64_t rue_source_cache_bytes(const struct rue_source *source)
     return source->index.blocks.cache_bytes;
 }
 
-const char *rue_source_layout(const struct rue_source *source)
+const struct rue_blocks *rue_source_blocks(const struct rue_source *source)
 {
-    return source->index.blocks.layout;
+    return &source->index.blocks;
 }
 
 size_t rue_source_shards(const struct rue_source *source)

@@ -318,6 +318,19 @@ static rue_status find_items(const struct rue_index *index, const char *path, co
                     path, list);
 }
 
+static void describe_chunks(const struct rue_zarr_array *array, struct rue_blocks *out)
+{
+    size_t used = 0, room = sizeof out->layout;
+    for (int axis = 0; axis < RUE_ZARR_AXES && used < room; axis++) {
+        if (axis && axis <= RUE_ZARR_AXES - array->rank) continue;
+        out->chunk[axis] = array->chunk[axis];
+        used += (size_t)snprintf(out->layout + used, room - used, "%s%" PRIu64, axis ? "x" : "",
+                                 array->chunk[axis]);
+    }
+    snprintf(out->codec, sizeof out->codec, "%s", rue_zarr_codec_names[array->codec]);
+    if (used < room) snprintf(out->layout + used, room - used, " %s", out->codec);
+}
+
 static rue_status describe_items(const struct rue_zarr *zarr, const char *path,
                                  const struct rue_source_options *options, struct rue_index *index,
                                  rue_error *error)
@@ -345,13 +358,7 @@ static rue_status describe_items(const struct rue_zarr *zarr, const char *path,
     index->blocks.items = array->chunk[0] < index->count ? array->chunk[0] : index->count;
     index->blocks.stored_bytes = rue_zarr_stored_bytes(zarr);
     index->blocks.cache_bytes = rue_zarr_cache_bytes(zarr);
-    size_t used = 0, room = sizeof index->blocks.layout;
-    for (int axis = 0; axis < RUE_ZARR_AXES && used < room; axis++)
-        if (axis == 0 || axis > RUE_ZARR_AXES - array->rank)
-            used += (size_t)snprintf(index->blocks.layout + used, room - used, "%s%" PRIu64, axis ? "x" : "",
-                                     array->chunk[axis]);
-    if (used < room)
-        snprintf(index->blocks.layout + used, room - used, " %s", rue_zarr_codec_names[array->codec]);
+    describe_chunks(array, &index->blocks);
     index->stride.bytes = index->stride.step = rue_zarr_item_bytes(zarr);
     index->seed = rue_zarr_digest(zarr);
     if (missing)

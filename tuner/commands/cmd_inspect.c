@@ -107,9 +107,9 @@ static void show_storage(const struct rue_source *source, const struct rue_repor
     put_fact("shape", text, style);
     snprintf(text, sizeof text, "with %s", *made_with ? made_with : "options that are not recorded");
     put_fact("prepared", text, style);
-    snprintf(text, sizeof text, "%s, %s on storage", rue_source_layout(source),
+    snprintf(text, sizeof text, "%s, %s on storage", rue_source_blocks(source)->layout,
              rue_format_bytes(rue_source_total_bytes(source), bytes, sizeof bytes));
-    if (rue_source_layout(source)[0]) put_fact("chunks", text, style);
+    if (rue_source_blocks(source)->layout[0]) put_fact("chunks", text, style);
 }
 
 static void show_text(const struct rue_source *source, const struct survey *survey)
@@ -182,7 +182,7 @@ static rue_status print_json(const struct rue_source *source, const struct surve
     if (rue_source_shape(source, shape))
         rue_json_put(&object, "shape", json_pack("[i,i,i]", (int)shape[0], (int)shape[1], (int)shape[2]));
     if (rue_source_made_with(source)[0]) rue_json_add(&object, "made_with:t", rue_source_made_with(source));
-    if (rue_source_layout(source)[0]) rue_json_add(&object, "layout:t", rue_source_layout(source));
+    if (rue_source_blocks(source)->layout[0]) rue_json_add(&object, "layout:t", rue_source_blocks(source)->layout);
     if (survey->count != rue_source_whole_count(source))
         rue_json_add(&object, "whole_items:n", rue_source_whole_count(source));
     if (note[0]) rue_json_add(&object, "note:t", note);

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "chunk_options.h"
 #include "data_advice.h"
 #include "data_options.h"
 #include "prepare.h"
@@ -17,9 +18,7 @@ enum {
     SHARD_SIZE,
     SPLIT,
     CHUNKS,
-    CODEC,
-    ZARR_VERSION,
-    IMAGE_KEY,
+    IMAGE_KEY = CHUNKS + RUE_CHUNK_OPTIONS,
     LABEL_KEY,
     SUBSET,
     SYNTHETIC,
@@ -34,12 +33,9 @@ enum {
     QUIET
 };
 
-static const char *const formats[] = {"csv",      "folder",     "lmdb", "tensor",
-                                      "tfrecord", "webdataset", "zarr", NULL};
-
 static const struct rue_option options_table[] = {
     [FORMAT] = {"format", RUE_OPTION_WORD, "FORMAT", NULL, "format of DST [from its name, else tensor]", 0, 0,
-                formats, .more = "csv, folder, lmdb, tensor, tfrecord, webdataset or zarr."},
+                rue_sink_names, .more = RUE_SINK_NAMES "."},
     [MODE] = {"mode", RUE_OPTION_WORD, "MODE", NULL, "raw (images) or preprocessed (tensors) [as SRC]", 0, 0,
               rue_mode_names, .set_by = RUE_SET_BY_FLAG},
     [DTYPE] = {"dtype", RUE_OPTION_WORD, "DTYPE", NULL, "float32 (normalised) or uint8 (0 to 255) [as SRC]",
@@ -47,14 +43,7 @@ static const struct rue_option options_table[] = {
                .more = "The type of preprocessed images. The default is float32 where SRC is raw."},
     [SHARD_SIZE] = {"shard-size", RUE_OPTION_BYTES, "SIZE", "256M", "start a new shard at SIZE", 1, 0, NULL},
     [SPLIT] = {"split", RUE_OPTION_TEXT, "NAME", "train", "start of the names of shards", 0, 0, NULL},
-    [CHUNKS] = {"chunks", RUE_OPTION_TEXT, "N,C,H,W", NULL,
-                "shape of a chunk of zarr [16 whole items or 16 MiB]", 0, 0, NULL,
-                .more = "Such as 16,3,224,224. One number: so many whole items."},
-    [CODEC] = {"codec", RUE_OPTION_WORD, "CODEC", "none", "compression of chunks: none, gzip, zstd or blosc",
-               0, 0, rue_zarr_codec_names},
-    [ZARR_VERSION] = {"zarr-version", RUE_OPTION_COUNT, "V", "2", "version of the Zarr format, 2 or 3", 2, 3,
-                      NULL},
-    [IMAGE_KEY] = {RUE_DATA_IMAGE_KEY},
+    RUE_CHUNK_OPTION_ROWS(CHUNKS)[IMAGE_KEY] = {RUE_DATA_IMAGE_KEY},
     [LABEL_KEY] = {RUE_DATA_LABEL_KEY},
     [SUBSET] = {RUE_DATA_SUBSET},
     [SYNTHETIC] = {"synthetic", RUE_OPTION_COUNT, "N", NULL, "make N photo-like JPEG files, without SRC", 1,
@@ -128,7 +117,7 @@ static rue_status check_format(const struct rue_options *options, const struct r
     rue_status status = RUE_OK;
     if (!sink->shards) status = refuse_option(options, SHARD_SIZE, cause, error);
     if (status == RUE_OK && !sink->shards) status = refuse_option(options, SPLIT, cause, error);
-    for (size_t i = CHUNKS; status == RUE_OK && i <= ZARR_VERSION && !sink->chunks; i++)
+    for (size_t i = CHUNKS; status == RUE_OK && i < CHUNKS + RUE_CHUNK_OPTIONS && !sink->chunks; i++)
         status = refuse_option(options, i, cause, error);
     if (status == RUE_OK && !sink->has_mode[RUE_PREPROCESSED])
         status = refuse_option(options, DTYPE, cause, error);
@@ -145,31 +134,12 @@ static rue_status refuse_geometry(const struct rue_options *options, const char 
 
 static rue_status check_photos(const struct rue_options *options, rue_error *error)
 {
-    static const size_t refused[] = {FORMAT, MODE,         DTYPE,     SHARD_SIZE, SPLIT,  CHUNKS,
-                                     CODEC,  ZARR_VERSION, IMAGE_KEY, LABEL_KEY,  SUBSET, IMAGES};
+    static const char cause[] = "--synthetic, which makes JPEG files";
     rue_status status = RUE_OK;
-    for (size_t i = 0; status == RUE_OK && i < sizeof refused / sizeof *refused; i++)
-        status = refuse_option(options, refused[i], "--synthetic, which makes JPEG files", error);
-    return status == RUE_OK ? refuse_geometry(options, "--synthetic, which makes JPEG files", error) : status;
-}
-
-/* Reads "16,3,224,224", or "16" for whole items, which leaves the other axes 0. */
-static rue_status read_chunks(const struct rue_options *options, uint64_t out[RUE_ZARR_AXES],
-                              rue_error *error)
-{
-    const char *text = rue_options_text(options, CHUNKS);
-    int end = 0, count = text ? sscanf(text, "%9" SCNu64 "%n,%9" SCNu64 ",%9" SCNu64 ",%9" SCNu64 "%n",
-                                       &out[0], &end, &out[1], &out[2], &out[3], &end)
-                              : 0;
-    if (!text) return RUE_OK;
-    bool valid = (count == 1 || count == RUE_ZARR_AXES) && !text[end] && !text[strspn(text, "0123456789,")];
-    for (int axis = 0; axis < count; axis++) valid &= out[axis] > 0;
-    if (valid) return RUE_OK;
-    return rue_fail(
-        error, RUE_USAGE,
-        "--chunks: '%.64s' is not the shape of a chunk: give four numbers such as 16,3,224,224, or "
-        "the number of whole items",
-        text);
+    for (size_t i = FORMAT; status == RUE_OK && i < SYNTHETIC; i++)
+        status = refuse_option(options, i, cause, error);
+    if (status == RUE_OK) status = refuse_option(options, IMAGES, cause, error);
+    return status == RUE_OK ? refuse_geometry(options, cause, error) : status;
 }
 
 static int word_or_default(const struct rue_options *options, size_t option, int fallback)
@@ -207,8 +177,6 @@ static rue_status prepare(const struct rue_options *options, struct rue_progress
         .dtype_given = rue_options_given(options, DTYPE),
         .split = rue_options_text(options, SPLIT),
         .shard_bytes = rue_options_number(options, SHARD_SIZE),
-        .codec = (enum rue_zarr_codec)rue_options_word(options, CODEC),
-        .zarr_version = (int)rue_options_number(options, ZARR_VERSION),
         .images = rue_options_number(options, IMAGES),
         .seed = seed,
         .num_workers = (int)rue_options_number(options, NUM_WORKERS),
@@ -222,7 +190,7 @@ static rue_status prepare(const struct rue_options *options, struct rue_progress
         if (rue_options_given(options, i)) job.given_geometry = rue_options_origin(options, i);
     job.given_key = rue_data_options_given_key(options, IMAGE_KEY, LABEL_KEY);
     status = check_split(job.split, error);
-    if (status == RUE_OK) status = read_chunks(options, job.chunk, error);
+    if (status == RUE_OK) status = rue_chunk_options_read(options, CHUNKS, &job.chunks, error);
     if (status == RUE_OK) status = check_format(options, rue_sink_find(job.format), error);
     if (status == RUE_OK)
         status = rue_data_options_keys(options, IMAGE_KEY, LABEL_KEY, SUBSET, &job.source, error);
@@ -250,9 +218,7 @@ const struct rue_command rue_command_prepare = {
     .details = "  rue prepare photos/ photos.tensor --dtype uint8\n"
                "  rue prepare photos/ photos.lmdb\n"
                "  rue prepare photos/ tars/ --format webdataset\n"
-               "  rue prepare photos/ list.csv\n"
-               "  rue prepare photos/ photos.zarr --chunks 16,3,224,224 --codec zstd\n"
-               "  rue prepare --synthetic 2000 demo/",
+               "  rue prepare photos/ list.csv\n" RUE_CHUNK_EXAMPLE "  rue prepare --synthetic 2000 demo/",
     .options = options_table,
     .option_count = sizeof options_table / sizeof *options_table,
     .min_arguments = 1,

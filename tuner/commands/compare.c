@@ -1,12 +1,12 @@
 /* What `rue compare` adds to `rue tune`: it converts a sample of the first variant to each other format. */
 #include <errno.h>
-#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "interrupt.h"
 #include "part.h"
 #include "prepare.h"
 #include "storage.h"
@@ -21,17 +21,18 @@ static bool is_convertible(const struct rue_variant *from, const struct rue_vari
     return !decoded || strcmp(from->dtype, to->dtype) == 0 || strcmp(to->dtype, "float32") == 0;
 }
 
-/* Sets chunks and codec as "16x3x224x224 zstd" says; of another text they stay the usual ones. */
-static void read_layout(const char *layout, struct rue_prepare_options *options)
+/* Chunks of the sample are stored as those of the data at `to`. */
+static rue_status copy_chunks(const struct rue_variant *to, struct rue_source_options keys,
+                              struct rue_chunking *out, rue_error *error)
 {
-    uint64_t chunk[RUE_ZARR_AXES];
-    char codec[16] = "";
-    if (sscanf(layout, "%" SCNu64 "x%" SCNu64 "x%" SCNu64 "x%" SCNu64 " %15s", &chunk[0], &chunk[1],
-               &chunk[2], &chunk[3], codec) != RUE_ZARR_AXES + 1)
-        return;
-    memcpy(options->chunk, chunk, sizeof chunk);
-    int found = rue_word_find(rue_zarr_codec_names, RUE_ZARR_CODEC_COUNT, codec);
-    if (found >= 0) options->codec = (enum rue_zarr_codec)found;
+    struct rue_source *existing;
+    keys.stop = rue_interrupt_status;
+    if (!rue_sink_find(to->format)->chunks) return RUE_OK;
+    rue_status status = rue_source_open(to->path, &keys, &existing, error);
+    if (status != RUE_OK) return status;
+    *out = rue_chunking_find(existing);
+    rue_source_close(existing);
+    return RUE_OK;
 }
 
 /* Converts a sample to measure the time per image. On failure the time stays unknown. */
@@ -65,14 +66,15 @@ static rue_status time_conversion(const struct rue_study_setup *setup, size_t in
         .orientation = setup->goal.loader.workload.orientation,
         .bad_images = setup->goal.loader.workload.bad_images,
     };
-    read_layout(setup->variants[index].opened.layout, &options);
+    rue_status status = copy_chunks(to, setup->goal.data.keys, &options.chunks, &why);
     rue_study_sample_name(setup, sample);
     rue_progress_show(setup->progress, "converting a sample to the format of %s", to->path);
     int lock = rue_part_open(sample, part);
     snprintf(path, sizeof path, "%s/data", part);
-    rue_status status =
-        lock >= 0 ? rue_prepare_convert(from->path, path, &options, NULL, &done, &why)
-                  : rue_fail(&why, RUE_STORE, "cannot write to %s: %s", setup->place.folder, strerror(errno));
+    if (status == RUE_OK)
+        status = lock >= 0 ? rue_prepare_convert(from->path, path, &options, NULL, &done, &why)
+                           : rue_fail(&why, RUE_STORE, "cannot write to %s: %s", setup->place.folder,
+                                      strerror(errno));
     if (lock >= 0) close(lock);
     rue_part_remove(part);
     if (status == RUE_INTERRUPTED || status == RUE_TERMINATED)

@@ -50,7 +50,7 @@
 #define RUE_STUDY_OPTION_MAX_MEMORY                                                                         \
     "max-memory", RUE_OPTION_BYTES, "SIZE", NULL, "memory for batches in flight, such as 8G [4/5 of free]", \
         0, 0, NULL, .group = RUE_GROUP_SPACE,                                                               \
-                    .more = "A configuration that needs more, with the cache of zarr chunks, is infeasible."
+                    .more = "A configuration that needs more, with the cache of chunks, is infeasible."
 
 /* Earlier results in the same folder. */
 #define RUE_STUDY_OPTION_FRESH                                                                       \

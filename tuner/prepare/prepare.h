@@ -17,9 +17,7 @@ struct rue_prepare_options {
     bool dtype_given;      /* explicitly, so the user expects preprocessed data */
     const char *split;
     uint64_t shard_bytes;
-    uint64_t chunk[RUE_ZARR_AXES]; /* see struct rue_sink_options; also the next two */
-    enum rue_zarr_codec codec;
-    int zarr_version;
+    struct rue_chunking chunks;
     uint64_t images; /* number to convert, drawn at random with `seed` (compressed shards: the first); 0, or
                         not fewer than the source has: all, in order */
     uint64_t seed;

@@ -131,9 +131,7 @@ static rue_status plan_conversion(struct conversion *c, rue_error *error)
                                                 .name = c->path,
                                                 .split = options->split,
                                                 .shard_bytes = options->shard_bytes,
-                                                .codec = options->codec,
-                                                .zarr_version = options->zarr_version};
-    memcpy(c->sink_options.chunk, options->chunk, sizeof options->chunk);
+                                                .chunks = options->chunks};
     const struct rue_item_shape item =
         rue_fetcher_shape(c->source, &(struct rue_fetcher_options){.geometry = options->geometry});
     memcpy(c->sink_options.shape, item.shape[0], sizeof c->sink_options.shape);

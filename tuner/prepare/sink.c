@@ -8,26 +8,15 @@
 
 #include "item_file.h"
 
-extern const struct rue_sink_ops rue_sink_csv;
-extern const struct rue_sink_ops rue_sink_folder;
-extern const struct rue_sink_ops rue_sink_lmdb;
-extern const struct rue_sink_ops rue_sink_tensor;
-extern const struct rue_sink_ops rue_sink_tfrecord;
-extern const struct rue_sink_ops rue_sink_webdataset;
-extern const struct rue_sink_ops rue_sink_zarr;
-
-/* clang-format off */
-const struct rue_sink_ops *const rue_sink_formats[] = {
-    &rue_sink_csv,
-    &rue_sink_folder,
-    &rue_sink_lmdb,
-    &rue_sink_tensor,
-    &rue_sink_tfrecord,
-    &rue_sink_webdataset,
-    &rue_sink_zarr,
-    NULL,
-};
-/* clang-format on */
+#define X(name) extern const struct rue_sink_ops rue_sink_##name;
+RUE_SINKS(X)
+#undef X
+#define X(name) &rue_sink_##name,
+const struct rue_sink_ops *const rue_sink_formats[] = {RUE_SINKS(X) NULL};
+#undef X
+#define X(name) #name,
+const char *const rue_sink_names[] = {RUE_SINKS(X) NULL};
+#undef X
 
 struct rue_sink {
     const struct rue_sink_ops *ops;
@@ -59,6 +48,15 @@ const struct rue_sink_ops *rue_sink_for_path(const char *path)
             ends_with(path, length, rue_sink_formats[i]->other_suffix))
             return rue_sink_formats[i];
     return NULL;
+}
+
+struct rue_chunking rue_chunking_find(const struct rue_source *source)
+{
+    const struct rue_blocks *blocks = rue_source_blocks(source);
+    int codec = rue_word_find(rue_zarr_codec_names, RUE_ZARR_CODEC_COUNT, blocks->codec);
+    struct rue_chunking chunks = {.codec = codec < 0 ? RUE_ZARR_NONE : (enum rue_zarr_codec)codec};
+    memcpy(chunks.shape, blocks->chunk, sizeof chunks.shape);
+    return chunks;
 }
 
 rue_status rue_sink_open(const struct rue_sink_ops *ops, const char *path,

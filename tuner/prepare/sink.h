@@ -7,10 +7,18 @@
 #include <stdint.h>
 
 #include "error.h"
+#include "source.h"
 #include "variant.h"
 #include "zarr_metadata.h"
 
 struct rue_sink;
+
+/* How a format that stores chunks writes them. */
+struct rue_chunking {
+    uint64_t shape[RUE_ZARR_AXES]; /* items, channels, height and width; 0: the format chooses */
+    enum rue_zarr_codec codec;
+    int version; /* of the format: 2 or 3; 0: 2 */
+};
 
 /* Strings are borrowed until the close. */
 struct rue_sink_options {
@@ -21,13 +29,11 @@ struct rue_sink_options {
     bool unlabelled;      /* no item has a label: all are -1 */
     size_t class_count;   /* 0: labels have no names */
     const char *const *classes;
-    const char *made_with;         /* of preprocessed items (made_with.h); NULL: not recorded */
-    const char *name;              /* the final name of the path; NULL: its current name */
-    const char *split;             /* prefix of shards: "train" */
-    uint64_t shard_bytes;          /* start a new shard at this size */
-    uint64_t chunk[RUE_ZARR_AXES]; /* items, channels, height and width of a chunk; 0: the format chooses */
-    enum rue_zarr_codec codec;     /* of chunks */
-    int zarr_version;              /* 2 or 3 */
+    const char *made_with; /* of preprocessed items (made_with.h); NULL: not recorded */
+    const char *name;      /* the final name of the path; NULL: its current name */
+    const char *split;     /* prefix of shards: "train" */
+    uint64_t shard_bytes;  /* start a new shard at this size */
+    struct rue_chunking chunks;
 };
 
 struct rue_item {
@@ -44,7 +50,7 @@ struct rue_sink_ops {
     const char *help;
     bool has_mode[RUE_MODE_COUNT];
     bool shards;        /* it uses shard_bytes and split */
-    bool chunks;        /* it uses chunk, codec and zarr_version */
+    bool chunks;        /* it uses `chunks` of the options */
     bool by_name;       /* it stores labels only as class names */
     bool lists_files;   /* it names the files of the source: keys are their paths, and items have no data */
     bool unnamed;       /* it does not store the keys of items */
@@ -61,14 +67,20 @@ struct rue_sink_ops {
     void (*close)(void *state);
 };
 
-/* The known formats, NULL at the end. */
+/* The known formats and their names, NULL at the end. */
+#define RUE_SINKS(X)   X(csv) X(folder) X(lmdb) X(tensor) X(tfrecord) X(webdataset) X(zarr)
+#define RUE_SINK_NAMES "csv, folder, lmdb, tensor, tfrecord, webdataset or zarr"
 extern const struct rue_sink_ops *const rue_sink_formats[];
+extern const char *const rue_sink_names[];
 
 /* NULL: unknown. */
 const struct rue_sink_ops *rue_sink_find(const char *format);
 
 /* The format with the suffix of `path`; NULL: none. */
 const struct rue_sink_ops *rue_sink_for_path(const char *path);
+
+/* How a source stores its chunks; {0}: it has none. */
+struct rue_chunking rue_chunking_find(const struct rue_source *source);
 
 /* Bytes of a preprocessed item. */
 static inline uint64_t rue_sink_item_bytes(const struct rue_sink_options *options)

@@ -146,7 +146,7 @@ static json_t *classes_json(const struct rue_sink_options *options)
 static rue_status write_group(const struct zarr *zarr, rue_error *error)
 {
     json_t *attributes = classes_json(zarr->options);
-    if (zarr->options->zarr_version == 3)
+    if (zarr->options->chunks.version == 3)
         return write_json(
             zarr, "zarr.json",
             json_pack("{s:i, s:s, s:o}", "zarr_format", 3, "node_type", "group", "attributes", attributes),
@@ -160,7 +160,7 @@ static rue_status write_array(const struct zarr *zarr, const char *name, const s
                               const char *type, const char *word, rue_error *error)
 {
     char file[64];
-    int version = zarr->options->zarr_version;
+    int version = zarr->options->chunks.version;
     if (mkdirat(zarr->fd, name, 0777) != 0) return fail_zarr(zarr, name, error);
     const char *made_with = array == &zarr->array ? zarr->options->made_with : NULL;
     json_t *object = array_json(array, version, type, word),
@@ -263,13 +263,13 @@ static rue_status describe_array(struct zarr *zarr, rue_error *error)
         .value_bytes = rue_dtype_bytes[options->dtype],
         .rank = RUE_ZARR_AXES,
         .shape = {options->count, options->shape[0], options->shape[1], options->shape[2]},
-        .codec = options->codec,
-        .prefix = options->zarr_version == 3,
+        .codec = options->chunks.codec,
+        .prefix = options->chunks.version == 3,
         .separator = '.'};
     array->chunk[0] = items < 1 ? 1 : items < BLOCK_ITEMS ? items : BLOCK_ITEMS;
     for (int axis = 1; axis < RUE_ZARR_AXES; axis++) array->chunk[axis] = array->shape[axis];
     for (int axis = 0; axis < RUE_ZARR_AXES; axis++)
-        if (options->chunk[axis]) array->chunk[axis] = options->chunk[axis];
+        if (options->chunks.shape[axis]) array->chunk[axis] = options->chunks.shape[axis];
     double chunk_bytes = array->value_bytes, files = 1;
     for (int axis = 0; axis < RUE_ZARR_AXES; axis++) {
         if (array->chunk[axis] > array->shape[axis] && axis)

@@ -63,7 +63,7 @@ struct rue_opened {
     bool geometry;                           /* its trials follow that of the workload */
     uint32_t views;                          /* see rue_workload_views */
     bool has_subset;                         /* these are the images of the subset that was requested */
-    char layout[48];                         /* see rue_source_layout */
+    char layout[48];                         /* as of struct rue_blocks */
     char made_with[RUE_MADE_WITH_BYTES]; /* of preprocessed items: see rue_made_with_items; "": not sent */
     uint64_t item_values, chunk_cache_bytes; /* see struct rue_workload */
     char note[RUE_ERROR_MESSAGE_BYTES];      /* a remark for users, or "" */

@@ -175,7 +175,7 @@ static rue_status open_data(struct server *server, const struct rue_open_request
     snprintf(out->dtype, sizeof out->dtype, "%s", actual.dtype);
     /* Normalised data cannot become uint8. Report that before warming them. */
     bool floating = actual.dtype[0] && strcmp(actual.dtype, rue_dtype_names[RUE_UINT8]) != 0;
-    snprintf(out->layout, sizeof out->layout, "%s", rue_source_layout(source));
+    snprintf(out->layout, sizeof out->layout, "%s", rue_source_blocks(source)->layout);
     struct rue_item_shape item;
     status = rue_trial_item_shape(&request->workload, source, &item, error);
     if (status != RUE_OK) return status;

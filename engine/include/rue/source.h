@@ -137,8 +137,8 @@ uint64_t rue_source_block(const struct rue_source *source);
 /* Largest memory of the decoded chunks that the source keeps for later reads, without those in use. */
 uint64_t rue_source_cache_bytes(const struct rue_source *source);
 
-/* How chunks are stored, for users: "16x3x224x224 zstd"; "": the format has no chunks. */
-const char *rue_source_layout(const struct rue_source *source);
+/* How chunks are stored; {0}: the format has none. */
+const struct rue_blocks *rue_source_blocks(const struct rue_source *source);
 
 /* Number of files that hold many items each; 0: every item is a file. Shards follow each other: shard s holds
  * the items from rue_source_shard_first(s) to rue_source_shard_first(s + 1) - 1, and may hold none. The

@@ -83,3 +83,30 @@ Test(sink, a_label_that_could_not_be_read_back_is_not_written)
                   "%s", error.message);
     }
 }
+
+Test(sink, chunks_are_written_as_other_data_have_them)
+{
+    static const char values[2 * 8] = {0};
+    const struct rue_sink_options options = {.mode = RUE_PREPROCESSED,
+                                             .dtype = RUE_UINT8,
+                                             .shape = {1, 2, 4},
+                                             .count = 2,
+                                             .chunks = {{2, 1, 1, 4}, RUE_ZARR_GZIP, 3}};
+    rue_error error = {0};
+    struct rue_sink *sink;
+    struct rue_source *source;
+    const char *path = temporary_path("a.zarr");
+    rue_status status = rue_sink_open(rue_sink_for_path(path), path, &options, &sink, &error);
+    cr_assert_eq(status, RUE_OK, "%s", error.message);
+    for (int i = 0; i < 2; i++)
+        cr_assert_eq(rue_sink_add(sink, &(struct rue_item){"a", 0, values + 8 * i, 8}, &error), RUE_OK);
+    cr_assert_eq(rue_sink_finish(sink, &error), RUE_OK, "%s", error.message);
+    rue_sink_close(sink);
+    cr_assert_eq(rue_source_open(temporary_path("a.zarr"), NULL, &source, &error), RUE_OK, "%s",
+                 error.message);
+    const struct rue_chunking found = rue_chunking_find(source);
+    cr_expect_arr_eq(found.shape, options.chunks.shape, sizeof found.shape);
+    cr_expect_eq(found.codec, RUE_ZARR_GZIP);
+    cr_expect_str_eq(rue_source_blocks(source)->layout, "2x1x1x4 gzip");
+    rue_source_close(source);
+}
