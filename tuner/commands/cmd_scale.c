@@ -8,6 +8,7 @@
 #include "data_advice.h"
 #include "data_options.h"
 #include "dry_run.h"
+#include "further_answers.h"
 #include "monitor.h"
 #include "output.h"
 #include "rank.h"
@@ -130,22 +131,6 @@ static struct rue_study_goal read_scale_goal(const struct rue_options *options)
     return goal;
 }
 
-struct scaling {
-    const struct rue_options *options;
-    struct rue_monitor *monitor;
-    const struct rue_study *study;
-};
-
-static rue_status start_monitor(const struct rue_study *study, void *context, rue_error *error)
-{
-    struct scaling *scaling = context;
-    const struct rue_options *options = scaling->options;
-    rue_plan_show(study, options, rue_options_flag(options, QUIET));
-    if (study->setup.goal.output.dry_run) return RUE_OK;
-    return rue_monitor_open(study->ledger.clock.start_ns, rue_options_number(options, PERIOD),
-                            &scaling->monitor, error);
-}
-
 /* Files are written before the output is shown. Without new samples, an earlier samples.csv stays. */
 static rue_status write_files(const struct rue_study_setup *setup, const struct rue_scaling *results,
                               rue_error *error)
@@ -173,10 +158,10 @@ static rue_status show_results(const struct rue_options *options, const struct r
                                            : rue_scaling_show(results, &style, stdout, error);
 }
 
-static rue_status show_scaling(const struct rue_findings *findings, void *context, rue_error *error)
+static rue_status show_scaling(const struct rue_options *options, const struct rue_study *study,
+                               const struct rue_findings *findings, struct rue_monitor *monitor,
+                               rue_error *error)
 {
-    const struct scaling *scaling = context;
-    const struct rue_study *study = scaling->study;
     const struct rue_study_curves curves = rue_study_curves(&study->setup);
     struct rue_scaling results = {.findings = findings,
                                   .fixed_batch = curves.batch_size,
@@ -196,20 +181,48 @@ static rue_status show_scaling(const struct rue_findings *findings, void *contex
                                      .sampled = !row->stored && !findings->runner.virtual_clock &&
                                                 !study->setup.goal.loader.runner.fd};
     }
-    results.sample_count = rue_monitor_samples(scaling->monitor, &results.samples);
+    results.sample_count = rue_monitor_samples(monitor, &results.samples);
     rue_scaling_open(&results);
-    rue_status status = show_results(scaling->options, study, &results, error);
+    rue_status status = show_results(options, study, &results, error);
     free(results.rows);
     return status;
 }
 
-static rue_status conclude_scale(const struct rue_study *study, struct rue_findings *findings,
-                                 const struct rue_study_end *end, void *context, rue_error *error)
+/* What was measured is stored and shown, however the run ended. */
+static rue_status perform_and_show(struct rue_study *study, const struct rue_options *options,
+                                   rue_error *error)
 {
-    struct scaling *scaling = context;
-    scaling->study = study;
-    rue_monitor_stop(scaling->monitor);
-    return rue_study_conclude(study, findings, end, show_scaling, scaling, error);
+    struct rue_findings *findings = NULL;
+    struct rue_monitor *monitor;
+    rue_error shown = {0};
+    rue_status status =
+        rue_monitor_open(study->ledger.clock.start_ns, rue_options_number(options, PERIOD), &monitor, error);
+    if (status != RUE_OK) return status;
+    status = rue_study_perform(study, error);
+    if (status == RUE_OK) status = rue_study_findings(study, &findings, error);
+    if (status == RUE_OK) {
+        rue_study_keep(study, findings);
+        rue_monitor_stop(monitor);
+        rue_study_write(study, findings);
+        (void)!show_scaling(options, study, findings, monitor, &shown);
+        status = rue_study_conclude(study, findings, &shown, error);
+        rue_further_answers_close(findings);
+    }
+    rue_tally_findings_close(findings);
+    rue_monitor_close(monitor);
+    return status;
+}
+
+static rue_status scale(const struct rue_study_goal *goal, const struct rue_options *options,
+                        struct rue_progress *progress, rue_error *error)
+{
+    struct rue_study *study = NULL;
+    rue_status status = rue_study_open(goal, progress, &study, error);
+    if (status == RUE_OK) status = rue_study_plan(study, error);
+    if (status == RUE_OK) rue_plan_show(study, options, rue_options_flag(options, QUIET));
+    if (status == RUE_OK && !goal->output.dry_run) status = perform_and_show(study, options, error);
+    rue_study_close(study);
+    return status;
 }
 
 /* Numbers of ranks are listed like values of a knob. */
@@ -245,9 +258,7 @@ static rue_status read_ranks(const struct rue_options *options, struct rue_study
 
 static rue_status run_scale(const struct rue_options *options, rue_error *error)
 {
-    static const struct rue_study_steps steps = {.show_plan = start_monitor, .show_findings = conclude_scale};
     struct rue_study_goal goal = read_scale_goal(options);
-    struct scaling scaling = {.options = options};
     if (rue_options_number(options, PERIOD) < RUE_NS_PER_MS)
         return rue_fail(error, RUE_USAGE,
                         "%s: sampling more often than every 1ms would disturb the trials: give 1ms or more",
@@ -267,10 +278,9 @@ static rue_status run_scale(const struct rue_options *options, rue_error *error)
     if (status != RUE_OK) return status;
     struct rue_progress progress = rue_progress_open(rue_options_flag(options, QUIET));
     rue_suspension_install();
-    status = rue_study_perform(&goal, &progress, &steps, &scaling, error);
+    status = scale(&goal, options, &progress, error);
     for (size_t i = 0; i < goal.data.count && own; i++)
         status = rue_data_advise(status, goal.data.paths[i], error);
-    rue_monitor_close(scaling.monitor);
     rue_progress_close(&progress);
     return status;
 }

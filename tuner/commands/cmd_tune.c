@@ -3,10 +3,12 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "compare.h"
 #include "conclude.h"
 #include "data_advice.h"
 #include "data_options.h"
 #include "dry_run.h"
+#include "further_answers.h"
 #include "gpu_list.h"
 #include "ranking_options.h"
 #include "study.h"
@@ -14,7 +16,6 @@
 #include "study_space.h"
 #include "suspension.h"
 #include "terminal.h"
-#include "tune.h"
 #include "units.h"
 
 enum {
@@ -230,34 +231,47 @@ static struct rue_study_goal read_tune_goal(const struct rue_options *options)
     return goal;
 }
 
-struct tuning {
-    const struct rue_options *options;
-    const struct rue_tune_variation *variation;
-};
-
-static rue_status show_findings(const struct rue_findings *findings, void *context, rue_error *error)
+/* `compares`: the output is that of rue compare. */
+static rue_status show_findings(const struct rue_options *options, bool compares,
+                                const struct rue_findings *findings, rue_error *error)
 {
-    const struct tuning *tuning = context;
-    const struct rue_options *options = tuning->options;
     struct rue_report_style style = rue_terminal_style(stdout, RUE_TABLE_COLUMNS);
-    const struct rue_report *shown =
-        rue_options_flag(options, JSON) ? tuning->variation->json : tuning->variation->table;
+    const struct rue_report *table = compares ? &rue_report_compare : &rue_report_table,
+                            *json = compares ? &rue_report_compare_json : &rue_report_json;
     style.brief = !rue_options_flag(options, DETAILS);
-    return shown->render(findings, &style, stdout, error);
+    return (rue_options_flag(options, JSON) ? json : table)->render(findings, &style, stdout, error);
 }
 
-static rue_status conclude_tune(const struct rue_study *study, struct rue_findings *findings,
-                                const struct rue_study_end *end, void *context, rue_error *error)
+/* What was measured is stored and shown, however the run ended. */
+static rue_status perform_and_show(struct rue_study *study, const struct rue_options *options, bool compares,
+                                   rue_error *error)
 {
-    return rue_study_conclude(study, findings, end, show_findings, context, error);
+    struct rue_findings *findings;
+    struct rue_study_end *end = &study->end;
+    rue_error shown = {0};
+    rue_status status = rue_study_perform(study, error);
+    if (status == RUE_OK) status = rue_study_findings(study, &findings, error);
+    if (status != RUE_OK) return status;
+    if (compares && end->ran == RUE_OK) end->ran = rue_compare_measure(&study->setup, findings, &end->why);
+    rue_study_keep(study, findings);
+    rue_study_write(study, findings);
+    (void)!show_findings(options, compares, findings, &shown);
+    status = rue_study_conclude(study, findings, &shown, error);
+    rue_further_answers_close(findings);
+    rue_tally_findings_close(findings);
+    return status;
 }
 
-static rue_status show_plan(const struct rue_study *study, void *context, rue_error *error)
+static rue_status tune(const struct rue_study_goal *goal, const struct rue_options *options, bool compares,
+                       struct rue_progress *progress, rue_error *error)
 {
-    const struct rue_options *options = ((const struct tuning *)context)->options;
-    (void)error;
-    rue_plan_show(study, options, rue_options_flag(options, QUIET));
-    return RUE_OK;
+    struct rue_study *study = NULL;
+    rue_status status = rue_study_open(goal, progress, &study, error);
+    if (status == RUE_OK) status = rue_study_plan(study, error);
+    if (status == RUE_OK) rue_plan_show(study, options, rue_options_flag(options, QUIET));
+    if (status == RUE_OK && !goal->output.dry_run) status = perform_and_show(study, options, compares, error);
+    rue_study_close(study);
+    return status;
 }
 
 /* A flag for the length of the job overrides a setting for it. */
@@ -375,8 +389,7 @@ static rue_status make_farm(const struct rue_options *options, struct rue_study_
     return RUE_OK;
 }
 
-static rue_status run_variation(const struct rue_options *options, const struct rue_tune_variation *variation,
-                                rue_error *error)
+static rue_status run_study(const struct rue_options *options, bool compares, rue_error *error)
 {
     struct rue_study_goal goal = read_tune_goal(options);
     rue_status status = rue_runner_address_read(options, &goal.loader.runner, error);
@@ -398,10 +411,7 @@ static rue_status run_variation(const struct rue_options *options, const struct 
     if (status == RUE_OK) status = check_table(options, &goal, error);
     const char *prior = rue_options_text(options, PRIOR);
     if (status == RUE_OK && prior) status = rue_recommendation_read(prior, &goal.search.prior, error);
-    const struct rue_study_steps steps = {
-        .show_plan = show_plan, .extend = variation->extend, .show_findings = conclude_tune};
-    struct tuning tuning = {options, variation};
-    if (status == RUE_OK) status = rue_study_perform(&goal, &progress, &steps, &tuning, error);
+    if (status == RUE_OK) status = tune(&goal, options, compares, &progress, error);
     for (size_t i = 0; i < goal.data.count && rue_runner_address_is_own(&goal.loader.runner); i++)
         status = rue_data_advise(status, goal.data.paths[i], error);
     rue_progress_close(&progress);
@@ -412,13 +422,12 @@ static rue_status run_variation(const struct rue_options *options, const struct 
 
 static rue_status run_tune(const struct rue_options *options, rue_error *error)
 {
-    static const struct rue_tune_variation plain = {.table = &rue_report_table, .json = &rue_report_json};
-    return run_variation(options, &plain, error);
+    return run_study(options, false, error);
 }
 
 static rue_status run_compare(const struct rue_options *options, rue_error *error)
 {
-    return run_variation(options, &rue_tune_compare, error);
+    return run_study(options, true, error);
 }
 
 const struct rue_command rue_command_tune = {

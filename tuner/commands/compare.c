@@ -1,4 +1,5 @@
-/* What `rue compare` adds to `rue tune`: it converts a sample of the first variant to each other format. */
+#include "compare.h"
+
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -11,7 +12,6 @@
 #include "prepare.h"
 #include "storage.h"
 #include "study_opening.h"
-#include "tune.h"
 
 static bool is_convertible(const struct rue_variant *from, const struct rue_variant *to)
 {
@@ -87,20 +87,15 @@ static rue_status time_conversion(const struct rue_study_setup *setup, size_t in
     return RUE_OK;
 }
 
-/* Measures storage and the time of converting. */
-static rue_status measure_variants(struct rue_study *study, struct rue_findings *findings, void *context,
-                                   rue_error *error)
+rue_status rue_compare_measure(const struct rue_study_setup *setup, struct rue_findings *findings,
+                               rue_error *error)
 {
-    (void)context;
     rue_status status = RUE_OK;
     for (size_t v = 0; v < findings->variant_count; v++) {
         struct rue_variant_findings *variant = &findings->variants[v];
         variant->data.storage_bytes = rue_variant_storage_bytes(&variant->variant, variant->data.bytes);
-        if (v > 0 && status == RUE_OK) status = time_conversion(&study->setup, v, variant, error);
+        if (v > 0 && status == RUE_OK) status = time_conversion(setup, v, variant, error);
     }
-    rue_progress_close(study->setup.progress);
+    rue_progress_close(setup->progress);
     return status;
 }
-
-const struct rue_tune_variation rue_tune_compare = {
-    .table = &rue_report_compare, .json = &rue_report_compare_json, .extend = measure_variants};

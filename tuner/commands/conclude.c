@@ -36,31 +36,29 @@ static void note_replaced(const struct rue_study_setup *setup)
     rue_recommendation_close(earlier);
 }
 
-/* Files are written before the output is shown. */
-static rue_status write_and_show(const struct rue_study *study, const struct rue_findings *findings,
-                                 const char *kept, rue_study_shown *show, void *context, rue_error *lost)
+void rue_study_write(struct rue_study *study, const struct rue_findings *findings)
 {
     const struct rue_study_setup *setup = &study->setup;
-    char files[256] = "", word[RUE_SHELL_WORD_BYTES];
-    rue_error failure = {0};
-    rue_status status = RUE_OK; /* `lost` keeps the first failure */
-    if (!findings->unsaved) {
-        note_replaced(setup);
-        status =
-            rue_output_write_reports(rue_reports, findings, setup->place.folder, files, sizeof files, lost);
-    }
-    status = show(findings, context, &failure);
-    fflush(stdout);
-    if (status == RUE_OK && files[0])
-        rue_progress_note(setup->progress, "written: %s/%s, " RUE_STORE_FILE, setup->place.folder, files);
-    if (kept[0])
+    if (findings->unsaved) return;
+    note_replaced(setup);
+    /* A failure is in `lost`. */
+    (void)!rue_output_write_reports(rue_reports, findings, setup->place.folder, study->end.written,
+                                    sizeof study->end.written, &study->end.lost);
+}
+
+static void note_files(const struct rue_study *study, bool shown)
+{
+    const struct rue_study_setup *setup = &study->setup;
+    char word[RUE_SHELL_WORD_BYTES];
+    if (shown && study->end.written[0])
+        rue_progress_note(setup->progress, "written: %s/%s, " RUE_STORE_FILE, setup->place.folder,
+                          study->end.written);
+    if (study->end.kept[0])
         rue_progress_note(setup->progress,
                           "kept the earlier result, %s: this run added %zu trials, too few to replace it. "
                           "To see it: rue show %s",
-                          kept, study->ledger.run_trials, rue_shell_word(setup->place.folder, word));
-    /* After a signal the reader is often gone too; that is not reported. */
-    if (status != RUE_OK && rue_interrupt_status() == RUE_OK) rue_fail(lost, status, "%s", failure.message);
-    return lost->status;
+                          study->end.kept, study->ledger.run_trials,
+                          rue_shell_word(setup->place.folder, word));
 }
 
 /* Whether the limit of the first batch excludes every configuration. */
@@ -111,17 +109,19 @@ static rue_status judge_findings(const struct rue_study_setup *setup, const stru
 }
 
 rue_status rue_study_conclude(const struct rue_study *study, const struct rue_findings *findings,
-                              const struct rue_study_end *end, rue_study_shown *show, void *context,
-                              rue_error *error)
+                              const rue_error *shown, rue_error *error)
 {
-    rue_error lost = end->lost, verdict = {0};
-    rue_status ran = end->ran, status = write_and_show(study, findings, end->kept, show, context, &lost);
-    if (ran == RUE_OK && status == RUE_OK) {
-        rue_status judged = judge_findings(&study->setup, findings, &verdict);
-        return judged == RUE_OK ? RUE_OK : rue_fail(error, judged, "%s", verdict.message);
-    }
-    if (ran == RUE_OK) return rue_fail(error, status, "%s", lost.message);
+    const struct rue_study_end *end = &study->end;
+    rue_error lost = end->lost;
+    rue_status ran = end->ran;
+    fflush(stdout);
+    note_files(study, shown->status == RUE_OK);
+    /* After a signal the reader is often gone too; that is not reported. */
+    if (shown->status != RUE_OK && rue_interrupt_status() == RUE_OK)
+        rue_fail(&lost, shown->status, "%s", shown->message);
+    if (ran == RUE_OK && lost.status == RUE_OK) return judge_findings(&study->setup, findings, error);
+    if (ran == RUE_OK) return rue_fail(error, lost.status, "%s", lost.message);
     bool ended = ran == RUE_INTERRUPTED || ran == RUE_TERMINATED;
-    return rue_fail(error, status == RUE_OK || ended ? ran : status, "%s%s%s", end->why.message,
-                    status == RUE_OK ? "" : "; ", lost.message);
+    return rue_fail(error, lost.status == RUE_OK || ended ? ran : lost.status, "%s%s%s", end->why.message,
+                    lost.status == RUE_OK ? "" : "; ", lost.message);
 }

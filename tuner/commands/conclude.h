@@ -1,16 +1,15 @@
-/* The end of a command that has run a study: reports, output and exit status. */
+/* The end of a command that has run a study: reports and exit status. */
 #ifndef RUE_CONCLUDE_H
 #define RUE_CONCLUDE_H
 
 #include "study.h"
 
-/* Prints the findings on standard output. */
-typedef rue_status rue_study_shown(const struct rue_findings *findings, void *context, rue_error *error);
+/* Writes the reports, unless the findings are unsaved. A failure becomes study->end.lost. */
+void rue_study_write(struct rue_study *study, const struct rue_findings *findings);
 
-/* Writes and shows the reports, however the run ended, and fails as the run did. RUE_INFEASIBLE and
- * RUE_INCONCLUSIVE when nothing can be recommended; RUE_STORE. */
+/* After the output, which failed as `shown` says: notes which files were written, and fails as the run did.
+ * RUE_INFEASIBLE and RUE_INCONCLUSIVE when nothing can be recommended; RUE_STORE. */
 rue_status rue_study_conclude(const struct rue_study *study, const struct rue_findings *findings,
-                              const struct rue_study_end *end, rue_study_shown *show, void *context,
-                              rue_error *error) RUE_MUST_CHECK;
+                              const rue_error *shown, rue_error *error) RUE_MUST_CHECK;
 
 #endif

@@ -5,12 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "further_answers.h"
 #include "interrupt.h"
 #include "json_canonical.h"
 #include "machine.h"
 #include "prose.h"
 #include "source.h"
 #include "study_trials.h"
+#include "table.h"
 #include "units.h"
 
 static const double times_differ_ratio = 1.2;
@@ -87,7 +89,7 @@ const char *rue_check_obstacle(const struct rue_recommended *part, const char *d
 {
     struct rue_variant found;
     bool detected = data && rue_source_detect(data, NULL, &found, NULL) == RUE_OK;
-    if (strcmp(part->measured_with, "imported") == 0)
+    if (strcmp(part->measured_with, RUE_TABLE_LOADER) == 0)
         return "its times come from a CSV table, so no trial can be repeated";
     if (part->best == RUE_NONE) return "it recommends no configuration";
     if (!rue_findings_mode_is_known(&part->found) || !part->found.job.images)
@@ -102,12 +104,9 @@ const char *rue_check_obstacle(const struct rue_recommended *part, const char *d
     return "";
 }
 
-static rue_status compare_circumstances(const struct rue_study *study, void *context, rue_error *error)
+static void compare_circumstances(const struct rue_study_setup *setup, const struct rue_check_goal *goal,
+                                  struct rue_check *out)
 {
-    const struct rue_study_setup *setup = &study->setup;
-    const struct rue_check_goal *goal = ((struct checking *)context)->goal;
-    struct rue_check *out = ((struct checking *)context)->out;
-    (void)error;
     const struct rue_recommendation *earlier = goal->earlier;
     const struct rue_hello *hello = rue_study_hello(setup);
     struct rue_machine machine = rue_machine_read();
@@ -130,7 +129,6 @@ static rue_status compare_circumstances(const struct rue_study *study, void *con
     if (setup->model_count < goal->part->matrix->model_count)
         note_difference(out, "only %zu of the %zu models are known here", setup->model_count,
                         goal->part->matrix->model_count);
-    return RUE_OK;
 }
 
 /* ---- trials ---- */
@@ -243,34 +241,42 @@ static rue_status check_baseline(const struct rue_study_setup *setup, struct rue
 
 /* ---- the check ---- */
 
-/* Keeps the findings; a configuration that holds is then compared with the baseline. */
-static rue_status check_and_compare(struct rue_study *study, struct rue_findings *findings, void *context,
-                                    rue_error *error)
+static void fill_check(const struct rue_study *study, const struct rue_findings *findings,
+                       struct rue_check *out)
 {
-    struct checking *checking = context;
-    checking->out->busy = rue_findings_is_doubtful(findings);
-    checking->out->findings = study->outcome.recheck;
-    checking->out->config = study->setup.configs[study->setup.priors[0].prior.config];
-    checking->out->best = study->setup.configs[study->outcome.recheck.best];
+    out->busy = rue_findings_is_doubtful(findings);
+    out->findings = study->outcome.recheck;
+    out->config = study->setup.configs[study->setup.priors[0].prior.config];
+    out->best = study->setup.configs[study->outcome.recheck.best];
     for (size_t i = 0; i < study->ledger.row_count; i++)
-        list_check_trial(&study->setup, &study->ledger.rows[i], checking->out);
-    if (checking->out->findings.verdict != RUE_RECHECK_HOLDS) return RUE_OK;
-    return check_baseline(&study->setup, &study->ledger, checking->goal, checking->out, error);
+        list_check_trial(&study->setup, &study->ledger.rows[i], out);
 }
 
-static rue_status conclude_check(const struct rue_study *study, struct rue_findings *findings,
-                                 const struct rue_study_end *end, void *context, rue_error *error)
+/* A configuration that holds is then compared with the baseline. */
+static rue_status make_check(const struct checking *checking, const struct rue_study_goal *requested,
+                             rue_error *error)
 {
-    (void)study;
-    (void)findings;
-    (void)context;
-    return end->ran == RUE_OK ? RUE_OK : rue_fail(error, end->ran, "%s", end->why.message);
+    const struct rue_check_goal *goal = checking->goal;
+    struct rue_check *out = checking->out;
+    struct rue_study *study = NULL;
+    struct rue_findings *findings = NULL;
+    rue_status status = rue_study_open(requested, goal->progress, &study, error);
+    if (status == RUE_OK) status = rue_study_plan(study, error);
+    if (status == RUE_OK) compare_circumstances(&study->setup, goal, out);
+    if (status == RUE_OK) status = rue_study_run(study, error);
+    rue_progress_close(goal->progress);
+    if (status == RUE_OK) status = rue_study_findings(study, &findings, error);
+    if (status == RUE_OK) fill_check(study, findings, out);
+    if (status == RUE_OK && out->findings.verdict == RUE_RECHECK_HOLDS)
+        status = check_baseline(&study->setup, &study->ledger, goal, out, error);
+    if (findings) rue_further_answers_close(findings);
+    rue_tally_findings_close(findings);
+    rue_study_close(study);
+    return status;
 }
 
 rue_status rue_check_run(const struct rue_check_goal *goal, struct rue_check *out, rue_error *error)
 {
-    static const struct rue_study_steps steps = {
-        .show_plan = compare_circumstances, .extend = check_and_compare, .show_findings = conclude_check};
     const struct rue_variant *variant = &goal->part->found.variant;
     struct checking checking = {goal, out, .data = goal->data};
     *out = (struct rue_check){.findings = {.verdict = RUE_RECHECK_UNTRIED}};
@@ -280,8 +286,8 @@ rue_status rue_check_run(const struct rue_check_goal *goal, struct rue_check *ou
     if (!goal->data && variant->path[0]) checking.data = variant->path;
     checking.weights = calloc(goal->part->matrix->model_count + 1, sizeof *checking.weights);
     if (!checking.weights) return rue_fail_memory(error, "weights", sizeof *checking.weights);
-    struct rue_study_goal requested = study_goal(&checking);
-    rue_status status = rue_study_perform(&requested, goal->progress, &steps, &checking, error);
+    const struct rue_study_goal requested = study_goal(&checking);
+    rue_status status = make_check(&checking, &requested, error);
     free(checking.weights);
     return status;
 }

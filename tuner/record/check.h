@@ -47,7 +47,7 @@ struct rue_check_goal {
 const char *rue_check_obstacle(const struct rue_recommended *part, const char *data);
 
 /* RUE_OK also when the part cannot be checked (`skipped`). RUE_USAGE for a runner with another loader;
- * otherwise as rue_study_perform. On failure `out` is partly filled. */
+ * otherwise as rue_study_open, rue_study_plan and rue_study_run. On failure `out` is partly filled. */
 rue_status rue_check_run(const struct rue_check_goal *goal, struct rue_check *out,
                          rue_error *error) RUE_MUST_CHECK;
 

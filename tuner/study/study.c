@@ -8,7 +8,6 @@
 
 #include "causes.h"
 #include "folder_lock.h"
-#include "further_answers.h"
 #include "hash.h"
 #include "interrupt.h"
 #include "machine.h"
@@ -128,7 +127,7 @@ static rue_status open_parts(struct rue_study *study, rue_error *error)
     return status == RUE_OK ? rue_study_note_under_way(&study->setup, &study->ledger, error) : status;
 }
 
-static void close_study(struct rue_study *study)
+void rue_study_close(struct rue_study *study)
 {
     if (!study) return;
     rue_runners_close(study->setup.host.runners);
@@ -152,8 +151,8 @@ static void close_study(struct rue_study *study)
     free(study);
 }
 
-static rue_status open_study(const struct rue_study_goal *goal, struct rue_progress *progress,
-                             struct rue_study **out, rue_error *error)
+rue_status rue_study_open(const struct rue_study_goal *goal, struct rue_progress *progress,
+                          struct rue_study **out, rue_error *error)
 {
     struct rue_study *study = calloc(1, sizeof *study);
     if (!study) return rue_fail_memory(error, "a study", sizeof *study);
@@ -169,19 +168,22 @@ static rue_status open_study(const struct rue_study_goal *goal, struct rue_progr
     if (goal->output.dry_run) setenv("RUE_DRY_RUN", "true", 1); /* for runners, also nested ones */
     rue_status status = open_parts(study, error);
     study->setup.place.discard = status != RUE_OK;
-    if (status != RUE_OK) return close_study(study), status;
+    if (status != RUE_OK) return rue_study_close(study), status;
     *out = study;
     return RUE_OK;
 }
 
-/* Reports and stores what was measured, however the run ended. */
-static rue_status conclude_run(struct rue_study *study, const struct rue_study_steps *steps, void *context,
-                               struct rue_study_end *end, rue_error *error)
+rue_status rue_study_perform(struct rue_study *study, rue_error *error)
 {
-    struct rue_findings *findings;
-    rue_status status = rue_study_findings(study, &findings, error);
-    if (status != RUE_OK) return status;
-    if (end->ran == RUE_OK && steps->extend) end->ran = steps->extend(study, findings, context, &end->why);
+    struct rue_study_end *end = &study->end;
+    end->ran = rue_study_run(study, &end->why);
+    rue_progress_close(study->setup.progress);
+    return end->ran == RUE_USAGE ? rue_fail(error, end->ran, "%s", end->why.message) : RUE_OK;
+}
+
+void rue_study_keep(struct rue_study *study, struct rue_findings *findings)
+{
+    struct rue_study_end *end = &study->end;
     findings->unsaved = (end->ran != RUE_OK || findings->run.partial) &&
                         rue_study_keep_earlier(&study->setup, &study->ledger, findings, end->ran != RUE_OK,
                                                end->kept, sizeof end->kept);
@@ -189,36 +191,4 @@ static rue_status conclude_run(struct rue_study *study, const struct rue_study_s
     if (keeps &&
         rue_study_keep_findings(&study->setup, &study->ledger, findings, false, &end->lost) != RUE_OK)
         findings->ledger = NULL; /* the store has none */
-    status = steps->show_findings(study, findings, end, context, error);
-    rue_further_answers_close(findings);
-    rue_tally_findings_close(findings);
-    return status;
-}
-
-static rue_status run_steps(struct rue_study *study, const struct rue_study_steps *steps, void *context,
-                            rue_error *error)
-{
-    struct rue_study_end end = {0};
-    rue_status status = rue_study_plan(&study->setup, &study->ledger, error);
-    if (status == RUE_OK) status = rue_study_make_priors(&study->setup, error);
-    if (status != RUE_OK) return status;
-    rue_progress_close(study->setup.progress);
-    status = steps->show_plan(study, context, error);
-    if (status != RUE_OK || study->setup.goal.output.dry_run) return status;
-    end.ran = rue_study_run(study, &end.why);
-    rue_progress_close(study->setup.progress);
-    if (end.ran == RUE_USAGE) /* nothing was measured */
-        return rue_fail(error, end.ran, "%s", end.why.message);
-    return conclude_run(study, steps, context, &end, error);
-}
-
-rue_status rue_study_perform(const struct rue_study_goal *goal, struct rue_progress *progress,
-                             const struct rue_study_steps *steps, void *context, rue_error *error)
-{
-    struct rue_study *study = NULL;
-    rue_status status = open_study(goal, progress, &study, error);
-    if (status != RUE_OK) return status;
-    status = run_steps(study, steps, context, error);
-    close_study(study);
-    return status;
 }

@@ -1,13 +1,15 @@
 /* A tuning study in three parts: its setup (what was opened and decided), its ledger (trials, time spent,
  * changes of speed) and its outcome (claims, findings). Functions get only the parts that they need.
- * rue_study_perform runs a study in five steps:
+ * A command that needs a study calls these in order; rue_study_close follows any of them:
  *
- *   open      start the runner, open the data, list models and configurations
- *             (study.c; study_opening.h, study_space.h)
- *   plan      choose a strategy and estimate what it costs (study_plan.c; study_costs.h)
- *   prior     start from an earlier study, if one is given (study_prior.h)
- *   run       ask the strategy, measure, store (study_run.c; study_trials.h, study_views.h, watch.h)
- *   conclude  apply the selection rules and store the findings (study_outcome.c) */
+ *   rue_study_open      starts the runner, opens the data, lists models and configurations
+ *                       (study.c; study_opening.h, study_space.h)
+ *   rue_study_plan      chooses a strategy, estimates what it costs, and starts from an earlier study, if one
+ *                       is given (study_plan.c; study_costs.h, study_prior.h)
+ *   rue_study_perform   asks the strategy, measures, stores (study_run.c; study_trials.h, study_views.h,
+ *                       watch.h)
+ *   rue_study_findings  applies the selection rules (study_outcome.c)
+ *   rue_study_keep      stores the findings (study.c) */
 #ifndef RUE_STUDY_H
 #define RUE_STUDY_H
 
@@ -15,21 +17,39 @@
 #include "study_outcome.h"
 #include "study_setup.h"
 
+/* How a run ended. */
+struct rue_study_end {
+    rue_status ran;
+    rue_error why;     /* it failed */
+    rue_error lost;    /* why its findings were not stored, or not written */
+    char kept[256];    /* the earlier recommendations that were not replaced; "": none */
+    char written[256]; /* the files of reports; "": none */
+};
+
 struct rue_study {
     struct rue_study_setup setup;
     struct rue_study_ledger ledger;
     struct rue_study_outcome outcome;
+    struct rue_study_end end;
 };
+
+/* Nothing has to be closed after an error. */
+rue_status rue_study_open(const struct rue_study_goal *goal, struct rue_progress *progress,
+                          struct rue_study **out, rue_error *error) RUE_MUST_CHECK;
+void rue_study_close(struct rue_study *study);
 
 /* Chooses a strategy if none was requested, probes what trials cost, and lists the baselines. RUE_USAGE: the
  * budget is too small for any answer. */
-rue_status rue_study_plan(struct rue_study_setup *setup, struct rue_study_ledger *ledger,
-                          rue_error *error) RUE_MUST_CHECK;
+rue_status rue_study_plan(struct rue_study *study, rue_error *error) RUE_MUST_CHECK;
 
 /* Runs the plan. RUE_OK also when the budget ended it (outcome.partial). After RUE_INTERRUPTED and
  * RUE_TERMINATED the findings can still be reported. RUE_INFEASIBLE: the same failure 5 times in a row, see
  * rue_same_failures_count. */
 rue_status rue_study_run(struct rue_study *study, rue_error *error) RUE_MUST_CHECK;
+
+/* The same; fails only if nothing was measured (RUE_USAGE). Else study->end says how it ended, and what was
+ * measured can be reported. */
+rue_status rue_study_perform(struct rue_study *study, rue_error *error) RUE_MUST_CHECK;
 
 /* Applies the rules to a variant, and compares the recommendation with the baselines. The caller closes
  * `*out`. RUE_MEMORY. */
@@ -41,28 +61,8 @@ rue_status rue_study_select(const struct rue_study *study, size_t variant, struc
 rue_status rue_study_findings(struct rue_study *study, struct rue_findings **out,
                               rue_error *error) RUE_MUST_CHECK;
 
-/* How a run ended: `why` it failed, and why its findings were `lost` (not stored). */
-struct rue_study_end {
-    rue_status ran;
-    rue_error why, lost;
-    char kept[256]; /* the earlier recommendations that were not replaced; "": none */
-};
-
-/* Callbacks of a command. */
-struct rue_study_steps {
-    /* Shows the plan. A dry run ends after it. */
-    rue_status (*show_plan)(const struct rue_study *study, void *context, rue_error *error);
-    /* Adds measurements to the findings of a successful run, outside the budget. (optional) */
-    rue_status (*extend)(struct rue_study *study, struct rue_findings *findings, void *context,
-                         rue_error *error);
-    /* Shows the findings, however the run ended. The store has them unless findings->unsaved. */
-    rue_status (*show_findings)(const struct rue_study *study, struct rue_findings *findings,
-                                const struct rue_study_end *end, void *context, rue_error *error);
-};
-
-/* Runs a study from opening to close; see rue_study_keep_earlier. Fails as the steps do. */
-rue_status rue_study_perform(const struct rue_study_goal *goal, struct rue_progress *progress,
-                             const struct rue_study_steps *steps, void *context,
-                             rue_error *error) RUE_MUST_CHECK;
+/* Stores the findings, unless the run ended early and rue_study_keep_earlier finds an earlier result: then
+ * they are `unsaved`. A failure becomes study->end.lost. */
+void rue_study_keep(struct rue_study *study, struct rue_findings *findings);
 
 #endif

@@ -1,4 +1,4 @@
-/* The steps of opening a study, except those in study_space.h. They fail as rue_study_perform does.
+/* The steps of opening a study, except those in study_space.h. They fail as rue_study_open does.
  *
  * Order: models and data are chosen before anything is written. An existing store is opened before the data
  * are read; a fresh one after it, so that the old store remains until then. The given data are open, and J is

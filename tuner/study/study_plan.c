@@ -5,6 +5,7 @@
 
 #include "study.h"
 #include "study_costs.h"
+#include "study_prior.h"
 #include "study_space.h"
 #include "study_trials.h"
 #include "units.h"
@@ -106,7 +107,8 @@ static rue_status choose_length(struct rue_study_setup *setup, struct rue_study_
     return status;
 }
 
-rue_status rue_study_plan(struct rue_study_setup *setup, struct rue_study_ledger *ledger, rue_error *error)
+static rue_status plan_trials(struct rue_study_setup *setup, struct rue_study_ledger *ledger,
+                              rue_error *error)
 {
     /* Checked before anything is measured; stored trials may suffice with any budget. */
     rue_status status = ledger->found_trials ? RUE_OK : rue_study_check_trials(setup, error);
@@ -118,4 +120,12 @@ rue_status rue_study_plan(struct rue_study_setup *setup, struct rue_study_ledger
     if (status == RUE_OK && !rue_study_predicts(setup)) status = estimate_all(setup, ledger, error);
     if (rue_study_predicts(setup)) setup->plan.expected_s = rue_study_budget_left_s(setup, ledger);
     return status == RUE_OK ? rue_study_check_smallest(setup, ledger, setup->variant_count, error) : status;
+}
+
+rue_status rue_study_plan(struct rue_study *study, rue_error *error)
+{
+    rue_status status = plan_trials(&study->setup, &study->ledger, error);
+    if (status == RUE_OK) status = rue_study_make_priors(&study->setup, error);
+    rue_progress_close(study->setup.progress);
+    return status;
 }
