@@ -153,6 +153,15 @@ void rue_json_refuse(struct rue_json_reader *reader, const char *key, const char
                               advice ? advice : "");
 }
 
+void rue_json_fail(struct rue_json_reader *reader, const char *why)
+{
+    if (reader->status != RUE_OK) return;
+    const char *path = reader->path, *advice = reader->advice;
+    reader->status = rue_fail(reader->error, reader->fault == RUE_OK ? RUE_DATA : reader->fault,
+                              "%s%s%s: %s%s%s", path ? path : "", path ? ": " : "", reader->place, why,
+                              advice ? "; " : "", advice ? advice : "");
+}
+
 /* ---- reading ---- */
 
 static void read_value(struct rue_json_reader *reader, const struct rue_field *field, const json_t *value,

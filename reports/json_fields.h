@@ -53,6 +53,9 @@ void rue_json_exit(struct rue_json_reader *reader, size_t length);
 /* Reports that member `key` (NULL: the place itself) is not as `expected`. */
 void rue_json_refuse(struct rue_json_reader *reader, const char *key, const char *expected);
 
+/* Reports what is wrong with the place. */
+void rue_json_fail(struct rue_json_reader *reader, const char *why);
+
 /* Returns an object that is a required member; if `optional`, NULL: it is null or absent. */
 const json_t *rue_json_object(struct rue_json_reader *reader, const json_t *parent, const char *key,
                               bool optional);

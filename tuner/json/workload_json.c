@@ -23,22 +23,12 @@ static void check_transform(struct rue_json_reader *reader, const struct rue_wor
         rue_json_refuse(reader, "decode", "exact if transform is train");
 }
 
-/* Messages begin with the name of the field. */
-static void check_geometry(struct rue_json_reader *reader, const struct rue_workload *workload)
-{
-    struct rue_workload copy = *workload;
-    rue_error why = {0};
-    char name[RUE_WORKLOAD_WORD_BYTES];
-    if (rue_workload_check_geometry(&copy, &why) == RUE_OK) return;
-    const char *expected = strstr(why.message, "expected ");
-    snprintf(name, sizeof name, "%.*s", (int)strcspn(why.message, " "), why.message);
-    rue_json_refuse(reader, name, expected ? expected + strlen("expected ") : "a number that is not 0");
-}
-
 void rue_workload_check(struct rue_json_reader *reader, const struct rue_workload *workload)
 {
     size_t length = rue_json_enter(reader, "workload");
-    check_geometry(reader, workload);
+    struct rue_workload copy = *workload;
+    rue_error why = {0};
+    if (rue_workload_check_geometry(&copy, &why) != RUE_OK) rue_json_fail(reader, why.message);
     check_transform(reader, workload);
     if (workload->rank >= workload->world_size) rue_json_refuse(reader, "rank", "below world_size");
     rue_json_exit(reader, length);

@@ -2,10 +2,10 @@
 
 #include <ftw.h>
 #include <math.h>
-#include <string.h>
 #include <sys/stat.h>
 
 #include "interrupt.h"
+#include "sink.h"
 
 static double total_bytes; /* static, because nftw() passes no context */
 
@@ -28,5 +28,6 @@ double rue_variant_storage_bytes(const struct rue_variant *variant, uint64_t ite
 {
     double bytes = rue_storage_bytes(variant->path);
     if (isnan(bytes)) return (double)item_bytes;
-    return strcmp(variant->format, "csv") == 0 ? bytes + (double)item_bytes : bytes;
+    const struct rue_sink_ops *sink = rue_sink_find(variant->format);
+    return sink && sink->lists_files ? bytes + (double)item_bytes : bytes;
 }

@@ -208,7 +208,7 @@ void rue_study_show_plan(const struct rue_study_setup *setup, const struct rue_s
     write_line(&line, "cost", style, out);
 }
 
-/* ", best so far 128/2 (regret 1.8 %)", the mean regret; "" before anything is ranked. */
+/* "best so far 128/2 (regret 1.8 %)", the mean regret; "" before anything is ranked. */
 static void describe_best(const struct rue_study_setup *setup, const struct rue_study_ledger *ledger,
                           size_t variant, char *out, size_t bytes)
 {
@@ -220,20 +220,20 @@ static void describe_best(const struct rue_study_setup *setup, const struct rue_
     rue_cost_matrix_close(matrix);
     if (status == RUE_OK && selection->recommended != RUE_NONE) {
         rue_config_label(&setup->configs[selection->recommended], label);
-        snprintf(out, bytes, ", best so far %s (regret %.1f %%)", label,
+        snprintf(out, bytes, "best so far %s (regret %.1f %%)", label,
                  100 * selection->rows[selection->recommended].mean_regret_ratio);
     }
     rue_selection_close(selection);
 }
 
-/* ", best so far 128/2, no other more than 1.8 points better", "" before the strategy predicts anything. */
+/* "best so far 128/2, no other more than 1.8 points better", "" before the strategy predicts anything. */
 static void describe_claim(const struct rue_study_setup *setup, void *state, char *out, size_t bytes)
 {
     struct rue_claim claim;
     char label[RUE_CONFIG_TEXT_BYTES];
     if (!setup->plan.strategy->claim || !setup->plan.strategy->claim(state, SIZE_MAX, &claim)) return;
     rue_config_label(&setup->configs[claim.config], label);
-    snprintf(out, bytes, ", best so far %s, no other more than %.1f points better", label,
+    snprintf(out, bytes, "best so far %s, no other more than %.1f points better", label,
              rue_prose_bound_percent(claim.bound_ratio));
 }
 
@@ -269,8 +269,11 @@ void rue_study_show_progress(const struct rue_study_setup *setup, const struct r
     double left_s = rest_s(setup, ledger, (double)(rue_study_spent_ns(setup, ledger) - run_start_ns) / 1e9);
     const char *name = setup->host.recording ? data->path : rue_mode_names[data->mode];
     bool several = setup->variant_count > 1 && best[0];
-    rue_progress_show(setup->progress, "%zu%s trial%s: %.60s %s %s, %s left%s%.60s%s%s", done, total,
+    rue_progress_show(setup->progress, "%zu%s trial%s: %.60s %s %s, %s left%s%.60s%s%.58s", done, total,
                       done == 1 && !total[0] ? "" : "s", name, setup->models[model].name, label,
-                      rue_format_duration((uint64_t)(left_s * 1e9), left, sizeof left), several ? "; " : "",
-                      several ? name : "", several ? ":" : "", several ? strchr(best, ' ') : best);
+                      rue_format_duration((uint64_t)(left_s * 1e9), left, sizeof left),
+                      several   ? "; "
+                      : best[0] ? ", "
+                                : "",
+                      several ? name : "", several ? ": " : "", best);
 }
