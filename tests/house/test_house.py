@@ -35,7 +35,8 @@ MAY_INCLUDE = {
 }
 MAY_INCLUDE["reports"].append(PAGE)
 MAY_INCLUDE[EXPLAIN] = [*STRATEGIES, PAGE]
-MAY_INCLUDE["tuner/commands"].append(EXPLAIN)
+for folder in ("tuner/record", "tuner/commands"):
+    MAY_INCLUDE[folder].append(EXPLAIN)
 for folder in ENGINE[5:]:
     MAY_INCLUDE[folder] += ["engine/augment", "engine/decode"]
 for folder in ENGINE[6:]:

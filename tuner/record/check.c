@@ -15,7 +15,6 @@
 #include "table.h"
 #include "units.h"
 
-static const double times_differ_ratio = 1.2;
 static const double confidence = RUE_DEFAULT_CONFIDENCE;
 static const double least_margin_ratio = RUE_DEFAULT_EPSILON; /* smaller differences do not matter */
 
@@ -290,85 +289,4 @@ rue_status rue_check_run(const struct rue_check_goal *goal, struct rue_check *ou
     rue_status status = make_check(&checking, &requested, error);
     free(checking.weights);
     return status;
-}
-
-/* ---- output ---- */
-
-static void say_trials(struct rue_page *page, const struct rue_check *check)
-{
-    double ratio = check->findings.time_ratio;
-    rue_say(page, check->findings.whole_jobs
-                      ? " Whole jobs were measured on every model."
-                      : " Only a few trials fitted the budget, not whole jobs on every model.");
-    if (ratio >= times_differ_ratio || ratio <= 1 / times_differ_ratio)
-        rue_say(page, " Trials take %.2f times as long here.", ratio);
-}
-
-/* Adds nothing if no baseline was measured. */
-static void say_check_gain(struct rue_page *page, const struct rue_check *check)
-{
-    char label[RUE_CONFIG_TEXT_BYTES];
-    const struct rue_speedup *gain = &check->gain;
-    if (gain->confidence == 0) return;
-    rue_config_label(&check->baseline, label);
-    rue_say(page, " It is %.2f times as fast as %s, %s (%.3g %% CI %.2f to %.2f).", gain->ratio,
-            check->baseline_name, label, 100 * gain->confidence, gain->low, gain->high);
-}
-
-/* Trials of other configurations may have failed as well. */
-static void say_failed(struct rue_page *page, const struct rue_check *check, const char *config)
-{
-    for (size_t i = 0; i < check->trial_count; i++) {
-        const struct rue_check_trial *trial = &check->trials[i];
-        if (trial->outcome == RUE_TRIAL_OK || !rue_config_equal(&trial->config, &check->config)) continue;
-        rue_say(page, "does not hold here: %s %s: %s.", config,
-                trial->outcome == RUE_TRIAL_INFEASIBLE ? "is infeasible" : "failed", trial->reason);
-        return;
-    }
-    rue_say(page, "does not hold here: %s failed.", config);
-}
-
-void rue_check_say(struct rue_page *page, const struct rue_check *check)
-{
-    char config[RUE_CONFIG_TEXT_BYTES], best[RUE_CONFIG_TEXT_BYTES];
-    const struct rue_recheck_findings *found = &check->findings;
-    rue_config_describe(&check->config, config);
-    rue_config_describe(&check->best, best);
-    switch (found->verdict) {
-    case RUE_RECHECK_HOLDS:
-        if (found->tried == 1)
-            rue_say(page, "still holds here: %s runs as before; it is the only configuration.", config);
-        else
-            rue_say(page, "still holds here: %s is within %.1f %% of the best of %zu configurations.", config,
-                    rue_prose_bound_percent(found->excess_ratio), found->tried);
-        say_check_gain(page, check);
-        say_trials(page, check);
-        break;
-    case RUE_RECHECK_BEATEN:
-        rue_say(page, "does not hold here: %s is probably better than %s", best, config);
-        if (!isnan(found->excess_ratio))
-            rue_say(page, " by %.1f points of %s regret", 100 * found->excess_ratio,
-                    check->worst ? "worst" : "mean");
-        rue_say(page, ".");
-        say_trials(page, check);
-        break;
-    case RUE_RECHECK_UNSURE:
-        if (isnan(found->time_ratio)) {
-            rue_say(page, "cannot be checked here: it has no times to compare these trials with.");
-            break;
-        }
-        if (check->busy)
-            rue_say(page, "unclear, because other programs use the machine: check again when it is idle.");
-        else
-            rue_say(page, "may not hold here: times differ from the study, and %s may be better than %s.",
-                    rue_config_equal(&check->best, &check->config) ? "another" : best, config);
-        say_trials(page, check);
-        break;
-    case RUE_RECHECK_FAILED:
-        say_failed(page, check, config);
-        break;
-    case RUE_RECHECK_UNTRIED:
-        rue_say(page, "not checked: %s.", check->skipped[0] ? check->skipped : "no trial was made");
-        break;
-    }
 }

@@ -1,4 +1,4 @@
-#include "check.h"
+#include "check_page.h"
 
 #include <criterion/criterion.h>
 #include <string.h>
@@ -12,7 +12,7 @@ static void assert_says(const struct rue_check *check, const char *words)
     rue_page_close(&page);
 }
 
-Test(check, on_a_busy_machine_is_unclear)
+Test(check_page, on_a_busy_machine_is_unclear)
 {
     struct rue_check check = {.findings = {.verdict = RUE_RECHECK_UNSURE, .time_ratio = 2.9}};
     check.config = check.best = rue_config_default();

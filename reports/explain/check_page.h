@@ -1,0 +1,54 @@
+/* Whether the parts of a recommendation hold on this machine, as their checks found. */
+#ifndef RUE_CHECK_PAGE_H
+#define RUE_CHECK_PAGE_H
+
+#include <jansson.h>
+
+#include "findings.h"
+#include "interval.h"
+#include "recheck.h"
+#include "section.h"
+
+enum { RUE_CHECK_TRIALS_MAX = 64, RUE_CHECK_DIFFERENCES_MAX = 8 };
+
+struct rue_check_trial {
+    char model[RUE_MODEL_NAME_BYTES];
+    struct rue_config config;
+    uint64_t images;
+    enum rue_outcome outcome;
+    double measured_s, expected_s; /* NaN: unknown */
+    char reason[RUE_REASON_BYTES];
+};
+
+struct rue_check {
+    char skipped[RUE_ERROR_MESSAGE_BYTES]; /* why it was not checked; "" */
+    size_t difference_count;               /* what changed since the study */
+    char differences[RUE_CHECK_DIFFERENCES_MAX][256];
+    size_t trial_count;
+    struct rue_check_trial trials[RUE_CHECK_TRIALS_MAX];
+    struct rue_recheck_findings findings;
+    struct rue_speedup gain; /* over the baseline; confidence 0: not measured */
+    struct rue_config baseline;
+    char baseline_name[48];         /* "workers = CPUs" */
+    bool busy;                      /* other programs used the machine */
+    bool worst;                     /* it minimises worst regret, not mean regret */
+    struct rue_config config, best; /* checked, and probably best here */
+};
+
+struct rue_checks {
+    const char *path;          /* of the recommendation */
+    struct rue_findings parts; /* all its variants, for their names */
+    size_t count;              /* parts that were checked, the first ones */
+    struct rue_check *at;      /* [count] */
+};
+
+/* Adds the result to the last sentence of the page, without the variant: "still holds here: ...". */
+void rue_check_say(struct rue_page *page, const struct rue_check *check);
+
+/* A section for each part. */
+void rue_checks_put(const struct rue_checks *checks, struct rue_page *page);
+
+/* An object (docs/output.md). `holds`: all parts hold. A new reference; NULL: out of memory. */
+json_t *rue_checks_json(const struct rue_checks *checks, bool holds);
+
+#endif
