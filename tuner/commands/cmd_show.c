@@ -10,7 +10,7 @@
 #include "report.h"
 #include "study_options.h"
 #include "terminal.h"
-#include "trial_page.h"
+#include "trial_life.h"
 #include "wrap.h"
 
 enum { TOP_N, OBJECTIVE, WEIGHTS, SET_EPSILON, DETAILS, TRIAL, TRIALS, JSON };

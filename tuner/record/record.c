@@ -112,24 +112,51 @@ size_t rue_record_variant(const struct rue_record *record, const struct rue_stor
     return RUE_NONE;
 }
 
-bool rue_record_is_disturbed(const struct rue_record *record, uint64_t trial)
+static bool is_disturbed_trial(const struct rue_record *record, uint64_t trial)
 {
     for (size_t i = 0; record->last && i < record->last->ledger.disturbed_count; i++)
         if (record->last->ledger.disturbed[i] == trial) return true;
     return false;
 }
 
-const char *rue_record_label(const struct rue_record *record, const struct rue_store_trial *trial)
+/* The table's name for the trial's mode; NULL for measured trials. */
+static const char *label_trial(const struct rue_record *record, const struct rue_store_trial *trial)
 {
-    bool answered = strcmp(record->last->found.runner.measured_with, RUE_TABLE_LOADER) == 0;
+    bool answered = record->last && strcmp(record->last->found.runner.measured_with, RUE_TABLE_LOADER) == 0;
     return answered ? trial->scenario.variant.path : NULL;
+}
+
+bool rue_record_is_sample(const struct rue_store_trial *trial)
+{
+    const char *name = strrchr(trial->scenario.variant.path, '/');
+    return name && strcmp(name + 1, RUE_STUDY_SAMPLE) == 0;
+}
+
+struct rue_trial_row rue_record_row(const struct rue_record *record, const struct rue_store_trial *trial)
+{
+    const struct rue_store_scenario *scenario = &trial->scenario;
+    struct rue_trial_row row = {.id = trial->id,
+                                .started_ns = trial->started_ns,
+                                .request = {.measure = trial->measure,
+                                            .variant = scenario->variant,
+                                            .config = trial->config,
+                                            .workload = scenario->workload,
+                                            .images = trial->requested_images,
+                                            .job_images = scenario->job_images,
+                                            .batches = trial->requested_batches,
+                                            .limits = trial->limits},
+                                .result = trial->result,
+                                .disturbed = is_disturbed_trial(record, trial->id),
+                                .label = label_trial(record, trial)};
+    memcpy(row.request.model, scenario->model, sizeof row.request.model);
+    return row;
 }
 
 static rue_status fill_facts(struct rue_record *record, const struct rue_store_trial *trial,
                              struct rue_variant_findings *facts, rue_error *error)
 {
     const struct rue_store_scenario *scenario = &trial->scenario;
-    const char *name = strrchr(scenario->variant.path, '/'), *label = rue_record_label(record, trial);
+    const char *label = label_trial(record, trial);
     uint64_t loaders = rue_workload_loaders(&scenario->workload);
     facts->variant = scenario->variant;
     facts->job.images = scenario->job_images;
@@ -138,7 +165,7 @@ static rue_status fill_facts(struct rue_record *record, const struct rue_store_t
     facts->job.ranks = launched ? loaders : 0;
     facts->job.workload_known = true;
     facts->job.workload = scenario->workload;
-    facts->data.sample = name && strcmp(name + 1, RUE_STUDY_SAMPLE) == 0;
+    facts->data.sample = rue_record_is_sample(trial);
     snprintf(facts->data.digest, sizeof facts->data.digest, "%s", scenario->data_digest);
     if (!label) return RUE_OK;
     facts->models_unnamed = strcmp(scenario->model, RUE_TABLE_MODEL) == 0;

@@ -48,10 +48,10 @@ rue_status rue_record_findings(const struct rue_record *record, const struct rue
 /* Index of the trial's variant among those of the last run; RUE_NONE: not a trial of that run. */
 size_t rue_record_variant(const struct rue_record *record, const struct rue_store_trial *trial);
 
-/* Whether the last run found that the trial was disturbed. */
-bool rue_record_is_disturbed(const struct rue_record *record, uint64_t trial);
+/* Whether its data were the sample of a study, which is removed at its end. */
+bool rue_record_is_sample(const struct rue_store_trial *trial);
 
-/* The table's name for the trial's mode; NULL for measured trials. Borrowed from `trial`. */
-const char *rue_record_label(const struct rue_record *record, const struct rue_store_trial *trial);
+/* As reports show it; it borrows from `trial`. */
+struct rue_trial_row rue_record_row(const struct rue_record *record, const struct rue_store_trial *trial);
 
 #endif

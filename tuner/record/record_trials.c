@@ -1,7 +1,6 @@
 #include "record_trials.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 struct rue_record_trials {
     const struct rue_record *record;
@@ -22,18 +21,7 @@ static bool next_trial(void *context, size_t index, struct rue_trial_row *out)
         trials->status = rue_store_next_trial(trials->record->copy, &found, trial, &trials->error);
         if (trials->status != RUE_OK || !found) return false;
     } while (rue_record_variant(trials->record, trial) == RUE_NONE);
-    *out = (struct rue_trial_row){.id = trial->id,
-                                  .started_ns = trial->started_ns,
-                                  .request.measure = trial->measure,
-                                  .request.variant = trial->scenario.variant,
-                                  .request.config = trial->config,
-                                  .request.workload = trial->scenario.workload,
-                                  .request.images = trial->requested_images,
-                                  .request.job_images = trial->scenario.job_images,
-                                  .result = trial->result,
-                                  .disturbed = rue_record_is_disturbed(trials->record, trial->id),
-                                  .label = rue_record_label(trials->record, trial)};
-    memcpy(out->request.model, trial->scenario.model, sizeof out->request.model);
+    *out = rue_record_row(trials->record, trial);
     return true;
 }
 

@@ -7,94 +7,14 @@
 #include <string.h>
 
 #include "charts.h"
-#include "job_time.h"
 #include "json_document.h"
 #include "json_fields.h"
 #include "prose.h"
-#include "shell_quote.h"
-#include "study_opening.h"
-#include "table.h"
 #include "units.h"
 #include "utf8.h"
 #include "wrap.h"
 
 enum { BRIEF_BATCHES = 8, VALUES_AT = 16 };
-
-/* ---- reading ---- */
-
-/* The first and the last number, for the message. */
-static rue_status find_trial(const struct rue_record *record, uint64_t id, struct rue_store_trial *out,
-                             rue_error *error)
-{
-    uint64_t first = 0, last = 0, count = 0;
-    for (bool found = true; found;) {
-        rue_trial_result_close(&out->result);
-        rue_status status = rue_store_next_trial(record->copy, &found, out, error);
-        if (status != RUE_OK || (found && out->id == id)) return status;
-        if (!found) break;
-        if (!count++) first = out->id;
-        last = out->id;
-    }
-    char word[RUE_SHELL_WORD_BYTES];
-    if (!count) return rue_fail(error, RUE_USAGE, "--trial %" PRIu64 ": %s has no trials", id, record->store);
-    return rue_fail(error, RUE_USAGE,
-                    "--trial %" PRIu64 ": %s has no such trial, only %" PRIu64 " from %" PRIu64 " to %" PRIu64
-                    "; to list them: rue show %s --trials",
-                    id, record->store, count, first, last, rue_shell_word(record->store, word));
-}
-
-/* Ranked again, the variants are in another order than those of the last run. */
-static const struct rue_variant_findings *find_variant(const struct rue_record *record,
-                                                       const struct rue_findings *findings,
-                                                       const struct rue_store_trial *trial)
-{
-    size_t number = rue_record_variant(record, trial);
-    const struct rue_store_scenario *scenario = &trial->scenario;
-    if (!findings || number == RUE_NONE) return NULL;
-    if (record->is_current) return number < findings->variant_count ? &findings->variants[number] : NULL;
-    for (size_t v = 0; v < findings->variant_count; v++) {
-        const struct rue_variant_findings *variant = &findings->variants[v];
-        if (variant->job.images == scenario->job_images &&
-            strcmp(variant->data.digest, scenario->data_digest) == 0)
-            return variant;
-    }
-    return NULL;
-}
-
-static void find_expectation(struct rue_trial_life *life)
-{
-    const struct rue_store_trial *trial = &life->trial;
-    const struct rue_cost_matrix *matrix = life->variant ? life->variant->matrix : NULL;
-    uint64_t job = trial->scenario.job_images;
-    life->job_ns = NAN;
-    if (trial->measure != RUE_JOINT) return;
-    if (trial->result.outcome == RUE_TRIAL_OK)
-        life->job_ns =
-            job ? rue_job_time_ns(&trial->result, job, trial->scenario.workload.drop_last, &life->extended)
-                : (double)trial->result.end_to_end_ns;
-    if (!matrix || life->variant->goal != RUE_GOAL_TIME) return;
-    size_t model = rue_cost_matrix_model(matrix, trial->scenario.model),
-           config = rue_cost_matrix_config(matrix, &trial->config);
-    if (model != SIZE_MAX && config != SIZE_MAX) life->cell = rue_cost_matrix_cell(matrix, model, config);
-}
-
-rue_status rue_trial_life_read(const struct rue_record *record, const struct rue_findings *findings,
-                               uint64_t id, struct rue_trial_life *out, rue_error *error)
-{
-    *out = (struct rue_trial_life){.record = record, .findings = findings, .job_ns = NAN};
-    out->trial.result = rue_trial_result_empty();
-    rue_status status = find_trial(record, id, &out->trial, error);
-    out->variant = status == RUE_OK ? find_variant(record, findings, &out->trial) : NULL;
-    if (status == RUE_OK) find_expectation(out);
-    out->disturbed = rue_record_is_disturbed(record, id);
-    out->trial.workload = NULL; /* the store's */
-    return status;
-}
-
-void rue_trial_life_close(struct rue_trial_life *life)
-{
-    rue_trial_result_close(&life->trial.result);
-}
 
 /* ---- facts ---- */
 
@@ -122,28 +42,14 @@ static void put_fact(struct facts *facts, const char *name, const char *format, 
     fputc('\n', facts->stream);
 }
 
-/* The path is then the name of a mode. */
-static bool is_of_table(const struct rue_trial_life *life)
-{
-    static const char own[] = RUE_TABLE_LOADER " ";
-    return strncmp(life->trial.scenario.runner, own, strlen(own)) == 0;
-}
-
-/* The sample of a study is removed at its end. */
-static bool is_of_sample(const struct rue_trial_life *life)
-{
-    const char *name = strrchr(life->trial.scenario.variant.path, '/');
-    return name && strcmp(name + 1, RUE_STUDY_SAMPLE) == 0;
-}
-
-static void put_images(struct facts *facts, const struct rue_store_trial *trial)
+static void put_images(struct facts *facts, const struct rue_trial_request *request)
 {
     char count[RUE_UNIT_TEXT_BYTES], job[RUE_UNIT_TEXT_BYTES];
-    uint64_t images = trial->requested_images, whole = trial->scenario.job_images;
+    uint64_t images = request->images, whole = request->job_images;
     rue_format_count(images, count, sizeof count);
     rue_format_count(whole, job, sizeof job);
-    if (trial->measure == RUE_COMPUTE)
-        put_fact(facts, "batches", "%" PRIu64, trial->requested_batches);
+    if (request->measure == RUE_COMPUTE)
+        put_fact(facts, "batches", "%" PRIu64, request->batches);
     else if (images && images < whole)
         put_fact(facts, "images", "%s, a part of the job of %s", count, job);
     else if (images)
@@ -155,31 +61,30 @@ static void put_request(struct facts *facts, const struct rue_trial_life *life)
     static const char *const measures[] = {[RUE_JOINT] = "loader and model together (joint)",
                                            [RUE_LOAD] = "the loader alone (load)",
                                            [RUE_COMPUTE] = "the model alone (compute)"};
-    const struct rue_store_trial *trial = &life->trial;
-    const struct rue_store_scenario *scenario = &trial->scenario;
+    const struct rue_trial_request *request = &life->row.request;
     char name[128], config[RUE_CONFIG_TEXT_BYTES], text[RUE_UNIT_TEXT_BYTES];
-    rue_variant_describe(&scenario->variant, name, sizeof name);
-    rue_config_describe(&trial->config, config);
-    put_fact(facts, "measured", "%s", measures[trial->measure]);
-    put_fact(facts, "data", "%s", is_of_table(life) ? scenario->variant.path : name);
-    if (is_of_sample(life))
+    rue_variant_describe(&request->variant, name, sizeof name);
+    rue_config_describe(&request->config, config);
+    put_fact(facts, "measured", "%s", measures[request->measure]);
+    put_fact(facts, "data", "%s", life->of_table ? request->variant.path : name);
+    if (life->of_sample)
         put_fact(facts, "path", "a sample, converted for the comparison and then removed");
-    else if (scenario->variant.path[0] && !is_of_table(life))
-        put_fact(facts, "path", "%s", scenario->variant.path);
-    if (scenario->model[0]) put_fact(facts, "model", "%s", scenario->model);
+    else if (request->variant.path[0] && !life->of_table)
+        put_fact(facts, "path", "%s", request->variant.path);
+    if (request->model[0]) put_fact(facts, "model", "%s", request->model);
     put_fact(facts, "configuration", "%s", config);
-    put_images(facts, trial);
-    if (!is_of_table(life)) put_fact(facts, "cache", "%s", scenario->workload.cache);
-    if (trial->limits.time_ns)
-        put_fact(facts, "time limit", "%s", rue_format_duration(trial->limits.time_ns, text, sizeof text));
-    if (trial->limits.memory_bytes)
+    put_images(facts, request);
+    if (!life->of_table) put_fact(facts, "cache", "%s", request->workload.cache);
+    if (request->limits.time_ns)
+        put_fact(facts, "time limit", "%s", rue_format_duration(request->limits.time_ns, text, sizeof text));
+    if (request->limits.memory_bytes)
         put_fact(facts, "memory limit", "%s",
-                 rue_format_bytes(trial->limits.memory_bytes, text, sizeof text));
-    put_fact(facts, "runner", "%s", scenario->runner);
-    if (!is_of_table(life))
+                 rue_format_bytes(request->limits.memory_bytes, text, sizeof text));
+    put_fact(facts, "runner", "%s", life->runner);
+    if (!life->of_table)
         put_fact(facts, "started", "%s after its run began",
-                 rue_format_duration(trial->started_ns, text, sizeof text));
-    put_fact(facts, "stored", "%s", trial->recorded);
+                 rue_format_duration(life->row.started_ns, text, sizeof text));
+    put_fact(facts, "stored", "%s", life->recorded);
 }
 
 /* ---- where the time went ---- */
@@ -224,7 +129,7 @@ static void put_bytes(struct facts *facts, const char *name, int64_t bytes)
 
 static void put_use(struct facts *facts, const struct rue_trial_life *life)
 {
-    const struct rue_trial_result *result = &life->trial.result;
+    const struct rue_trial_result *result = &life->row.result;
     char count[RUE_UNIT_TEXT_BYTES];
     if (result->images > 0 && result->end_to_end_ns > 0)
         put_fact(facts, "images/s", "%s",
@@ -238,7 +143,7 @@ static void put_use(struct facts *facts, const struct rue_trial_life *life)
     put_bytes(facts, "data size", result->data_bytes);
     if (result->cache_missed != RUE_ABSENT)
         put_fact(facts, "cache state", "%s%s", result->cache_missed ? "not " : "",
-                 strcmp(life->trial.scenario.workload.cache, RUE_CACHE_COLD) == 0 ? "cold" : "warm");
+                 strcmp(life->row.request.workload.cache, RUE_CACHE_COLD) == 0 ? "cold" : "warm");
     if (result->queue_waits > 0)
         put_fact(facts, "queue", "empty at %" PRId64 " batches, first at %" PRId64, result->queue_waits,
                  result->queue_empty_batch);
@@ -289,10 +194,10 @@ static void put_batches(struct rue_page *page, const struct rue_trial_result *re
 
 static void say_title(struct rue_page *page, const struct rue_trial_life *life)
 {
-    const struct rue_trial_result *result = &life->trial.result;
+    const struct rue_trial_result *result = &life->row.result;
     char time[RUE_UNIT_TEXT_BYTES];
     rue_page_sentence(page, RUE_LOOK_BOLD, 0);
-    rue_say(page, "Trial %" PRIu64 " of %s: %s", life->trial.id, life->record->name,
+    rue_say(page, "Trial %" PRIu64 " of %s: %s", life->row.id, life->study,
             rue_outcome_names[result->outcome]);
     if (result->outcome == RUE_TRIAL_OK && result->end_to_end_ns > 0)
         rue_say(page, ", %s", rue_format_duration((uint64_t)result->end_to_end_ns, time, sizeof time));
@@ -322,7 +227,7 @@ static void say_expectation(struct rue_page *page, const struct rue_trial_life *
             rue_say(page, "%s, the estimate from all trials; it is %.2f times that.", usual,
                     life->job_ns / cell->median_ns);
     }
-    if (life->disturbed)
+    if (life->row.disturbed)
         rue_say(page, " It was disturbed: so far from the expected time that it has a low weight.");
     rue_page_sentence(page, RUE_LOOK_PLAIN, 0);
     if (!life->variant)
@@ -333,13 +238,10 @@ static void say_expectation(struct rue_page *page, const struct rue_trial_life *
 /* False without the command of its runner; that of the last run is known. */
 static bool make_command(const struct rue_trial_life *life, char out[RUE_TRIAL_COMMAND_BYTES])
 {
-    const struct rue_store_trial *trial = &life->trial;
-    struct rue_trial_request request = {
-        .config = trial->config, .workload = trial->scenario.workload, .images = trial->requested_images};
+    const struct rue_trial_request *request = &life->row.request;
     out[0] = 0;
-    if (trial->measure != RUE_JOINT || is_of_table(life) || is_of_sample(life)) return false;
-    memcpy(request.model, trial->scenario.model, sizeof request.model);
-    return rue_trial_command(&request, trial->scenario.variant.path, trial->scenario.runner,
+    if (request->measure != RUE_JOINT || life->of_table || life->of_sample) return false;
+    return rue_trial_command(request, request->variant.path, life->runner,
                              life->variant ? life->findings->run.command_line : "", out);
 }
 
@@ -376,12 +278,12 @@ rue_status rue_trial_write(const struct rue_trial_life *life, const struct rue_r
     rue_status status = write_page(&title, true, &facts, error);
     if (status != RUE_OK) return status;
     put_request(&facts, life);
-    put_parts(&parts, &life->trial.result);
+    put_parts(&parts, &life->row.result);
     status = write_page(&parts, false, &facts, error);
     if (status != RUE_OK) return status;
     facts.gap = true;
     put_use(&facts, life);
-    put_batches(&rest, &life->trial.result, style->brief);
+    put_batches(&rest, &life->row.result, style->brief);
     say_expectation(&rest, life);
     say_command(&rest, life);
     status = write_page(&rest, false, &facts, error);
@@ -409,35 +311,34 @@ static json_t *times_json(const uint64_t *times, size_t count)
 
 json_t *rue_trial_json(const struct rue_trial_life *life)
 {
-    const struct rue_store_trial *trial = &life->trial;
-    const struct rue_store_scenario *scenario = &trial->scenario;
-    const struct rue_variant *variant = &scenario->variant;
+    const struct rue_trial_request *request = &life->row.request;
+    const struct rue_trial_result *result = &life->row.result;
+    const struct rue_variant *variant = &request->variant;
     const struct rue_cell *cell = life->cell;
     bool compared = cell && cell->median_ns > 0 && cell->repeats != 1;
     char command[RUE_TRIAL_COMMAND_BYTES];
     make_command(life, command);
     json_t *object = rue_json_make("format:t study:t id:n started_ns:n stored:t measure:t", "rue.trial/1",
-                                   life->record->name, trial->id, trial->started_ns, trial->recorded,
-                                   rue_measure_names[trial->measure]);
+                                   life->study, life->row.id, life->row.started_ns, life->recorded,
+                                   rue_measure_names[request->measure]);
     rue_json_add(&object, "variant:o",
                  rue_json_make("mode:t format:t dtype:T path:T", rue_mode_names[variant->mode],
                                variant->format, variant->dtype, variant->path));
     rue_json_add(&object, "model:T config:o requested_images:n requested_batches:n job_images:n",
-                 scenario->model, rue_json_config(&trial->config), trial->requested_images,
-                 trial->requested_batches, scenario->job_images);
+                 request->model, rue_json_config(&request->config), request->images, request->batches,
+                 request->job_images);
     rue_json_add(&object,
                  "workload:o limit_time_ns:N limit_memory_bytes:N runner:t machine:t status:t reason:T",
-                 rue_json_struct(rue_workload_fields, &scenario->workload, NULL), trial->limits.time_ns,
-                 trial->limits.memory_bytes, scenario->runner, scenario->machine,
-                 rue_outcome_names[trial->result.outcome], trial->result.reason);
+                 rue_json_struct(rue_workload_fields, &request->workload, NULL), request->limits.time_ns,
+                 request->limits.memory_bytes, life->runner, life->machine,
+                 rue_outcome_names[result->outcome], result->reason);
     for (size_t i = 0; i < rue_trial_field_count; i++)
-        rue_json_put(&object, rue_trial_fields[i].name, field_json(&trial->result, &rue_trial_fields[i]));
-    const struct rue_trial_result *result = &trial->result;
+        rue_json_put(&object, rue_trial_fields[i].name, field_json(result, &rue_trial_fields[i]));
     rue_json_put(&object, "batch_ready_ns", times_json(result->batch_ready_ns, result->ready_count));
     rue_json_put(&object, "batch_compute_ns", times_json(result->batch_compute_ns, result->compute_count));
     rue_json_put(&object, "batch_images", times_json(result->batch_images, result->images_count));
     rue_json_put(&object, "batch_queued", times_json(result->batch_queued, result->queued_count));
     rue_json_add(&object, "job_ns:d expected_job_ns:d in_last_run:b disturbed:b command:T", life->job_ns,
-                 compared ? cell->median_ns : NAN, life->variant != NULL, life->disturbed, command);
+                 compared ? cell->median_ns : NAN, life->variant != NULL, life->row.disturbed, command);
     return object;
 }
