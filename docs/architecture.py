@@ -35,6 +35,7 @@ HOLDS = {
     "tuner/commands": "one file a subcommand",
     "tuner/record": "stored studies, their check",
     "tuner/study": "setup, ledger, outcome",
+    "tuner/search": "lanes, tracks, watch",
     "tuner/prepare": "writers of all formats",
     "tuner/devices": "times of models on devices",
     "tuner/data": "shares of ranks, advice",

@@ -23,7 +23,7 @@ STRATEGIES = [PUBLIC, "engine/base", "engine/knobs", "strategies/rank", "strateg
 PAGE = "reports/page"
 EXPLAIN = "reports/explain"
 TUNER = [f"tuner/{part}" for part in ("processes", "files", "screen", "machine", "json", "options", "runner", "store", "table", "data",
-                                      "devices", "prepare", "study", "record", "commands")]
+                                      "devices", "prepare", "study", "search", "record", "commands")]
 WITH_STORE = TUNER.index("tuner/store")
 MAY_INCLUDE = {
     **{folder: chain[:i] for chain in (ENGINE, STRATEGIES) for i, folder in enumerate(chain)},

@@ -3,7 +3,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "study_show.h"
+#include "plan_text.h"
 #include "terminal.h"
 
 /* The values of options that were not given, and the buffers of their texts. */

@@ -5,13 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "flight.h"
 #include "further_answers.h"
 #include "interrupt.h"
 #include "json_canonical.h"
 #include "machine.h"
 #include "prose.h"
 #include "source.h"
-#include "study_trials.h"
+#include "study_search.h"
 #include "table.h"
 #include "units.h"
 

@@ -173,14 +173,6 @@ rue_status rue_study_open(const struct rue_study_goal *goal, struct rue_progress
     return RUE_OK;
 }
 
-rue_status rue_study_perform(struct rue_study *study, rue_error *error)
-{
-    struct rue_study_end *end = &study->end;
-    end->ran = rue_study_run(study, &end->why);
-    rue_progress_close(study->setup.progress);
-    return end->ran == RUE_USAGE ? rue_fail(error, end->ran, "%s", end->why.message) : RUE_OK;
-}
-
 void rue_study_keep(struct rue_study *study, struct rue_findings *findings)
 {
     struct rue_study_end *end = &study->end;

@@ -5,9 +5,8 @@
  *   rue_study_open      starts the runner, opens the data, lists models and configurations
  *                       (study.c; study_opening.h, study_space.h)
  *   rue_study_plan      chooses a strategy, estimates what it costs, and starts from an earlier study, if one
- *                       is given (study_plan.c; study_costs.h, study_prior.h)
- *   rue_study_perform   asks the strategy, measures, stores (study_run.c; study_trials.h, study_views.h,
- *                       watch.h)
+ *                       is given (study_search.h)
+ *   rue_study_perform   asks the strategy, measures, stores (study_search.h)
  *   rue_study_findings  applies the selection rules (study_outcome.c)
  *   rue_study_keep      stores the findings (study.c) */
 #ifndef RUE_STUDY_H
@@ -37,19 +36,6 @@ struct rue_study {
 rue_status rue_study_open(const struct rue_study_goal *goal, struct rue_progress *progress,
                           struct rue_study **out, rue_error *error) RUE_MUST_CHECK;
 void rue_study_close(struct rue_study *study);
-
-/* Chooses a strategy if none was requested, probes what trials cost, and lists the baselines. RUE_USAGE: the
- * budget is too small for any answer. */
-rue_status rue_study_plan(struct rue_study *study, rue_error *error) RUE_MUST_CHECK;
-
-/* Runs the plan. RUE_OK also when the budget ended it (outcome.partial). After RUE_INTERRUPTED and
- * RUE_TERMINATED the findings can still be reported. RUE_INFEASIBLE: the same failure 5 times in a row, see
- * rue_same_failures_count. */
-rue_status rue_study_run(struct rue_study *study, rue_error *error) RUE_MUST_CHECK;
-
-/* The same; fails only if nothing was measured (RUE_USAGE). Else study->end says how it ended, and what was
- * measured can be reported. */
-rue_status rue_study_perform(struct rue_study *study, rue_error *error) RUE_MUST_CHECK;
 
 /* Applies the rules to a variant, and compares the recommendation with the baselines. The caller closes
  * `*out`. RUE_MEMORY. */

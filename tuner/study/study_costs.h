@@ -4,14 +4,6 @@
 
 #include "study.h"
 
-/* Probes each variant's loader and the models, once. Fails as rue_study_measure and rue_study_fail_probe. */
-rue_status rue_study_probe(struct rue_study_setup *setup, struct rue_study_ledger *ledger,
-                           rue_error *error) RUE_MUST_CHECK;
-
-/* Makes one short trial of each variant's loader. After it, rue_study_whole_s is a lower bound. */
-rue_status rue_study_probe_least(struct rue_study_setup *setup, struct rue_study_ledger *ledger,
-                                 rue_error *error) RUE_MUST_CHECK;
-
 /* Derives one worker's rate and the overhead of a trial from the first ok trial of the variant's loader. */
 void rue_study_note_loader(struct rue_study_setup *setup, size_t variant,
                            const struct rue_trial_result *result);

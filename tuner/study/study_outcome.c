@@ -19,7 +19,6 @@
 #include "report.h"
 #include "study.h"
 #include "study_recording.h"
-#include "study_trials.h"
 #include "tally.h"
 #include "workload_json.h"
 

@@ -10,6 +10,7 @@
 #include "progress.h"
 #include "recording.h"
 #include "runners.h"
+#include "store.h"
 #include "strategy.h"
 #include "study_goal.h"
 
@@ -143,5 +144,12 @@ static inline int rue_study_most_ranks(const struct rue_study_setup *setup)
     const struct rue_study_ranks *ranks = &setup->goal.job.ranks;
     return ranks->count ? ranks->at[ranks->count - 1] : setup->goal.loader.workload.world_size;
 }
+
+/* The data, workload, model and runner of the trials of a variant and a model (RUE_NONE: none). */
+struct rue_store_scenario rue_study_scenario(const struct rue_study_setup *setup, size_t variant,
+                                             size_t model);
+
+/* The key of a variant in stored findings, see rue_recommendation_scenario. */
+void rue_study_key(const struct rue_study_setup *setup, size_t variant, char out[RUE_LEDGER_KEY_BYTES]);
 
 #endif

@@ -2,7 +2,8 @@
 #ifndef RUE_LANES_H
 #define RUE_LANES_H
 
-#include "study_tracks.h"
+#include "tracks.h"
+#include "trial_failures.h"
 #include "watch.h"
 
 /* A trial of a lane, and what it is for. */
@@ -57,7 +58,7 @@ static inline bool rue_lanes_is_virtual(const struct rue_schedule *schedule)
     return rue_study_hello(&schedule->study->setup)->virtual_clock;
 }
 
-static inline const struct rue_strategy_ops *rue_lanes_strategy_of(const struct rue_schedule *schedule)
+static inline const struct rue_strategy_ops *rue_lanes_strategy(const struct rue_schedule *schedule)
 {
     return schedule->study->setup.plan.strategy;
 }

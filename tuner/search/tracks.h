@@ -1,9 +1,9 @@
 /* The running strategies of a study. */
-#ifndef RUE_STUDY_TRACKS_H
-#define RUE_STUDY_TRACKS_H
+#ifndef RUE_TRACKS_H
+#define RUE_TRACKS_H
 
+#include "flight.h"
 #include "study.h"
-#include "study_trials.h"
 
 /* A running strategy: of all scenarios, or, if it predicts, of those of one variant. */
 struct rue_track {

@@ -1,4 +1,4 @@
-#include "study_show.h"
+#include "plan_text.h"
 
 #include <math.h>
 #include <stdarg.h>

@@ -1,10 +1,12 @@
-/* Runs a study: opens the strategies, makes the trials, and copies what the strategies found. */
+#include "study_search.h"
+
 #include <stdlib.h>
 
 #include "causes.h"
 #include "interrupt.h"
 #include "scheduler.h"
 #include "study_views.h"
+#include "trial_failures.h"
 
 /* Copies the strategy's estimates of its variant's cells to the matrix. */
 static rue_status store_estimates(const struct rue_study_setup *setup, struct rue_study_outcome *outcome,
@@ -119,4 +121,12 @@ rue_status rue_study_run(struct rue_study *study, rue_error *error)
         status = rue_causes_check_idle(&study->setup, "after the last trial",
                                        study->outcome.changes.busy_after, error);
     return status;
+}
+
+rue_status rue_study_perform(struct rue_study *study, rue_error *error)
+{
+    struct rue_study_end *end = &study->end;
+    end->ran = rue_study_run(study, &end->why);
+    rue_progress_close(study->setup.progress);
+    return end->ran == RUE_USAGE ? rue_fail(error, end->ran, "%s", end->why.message) : RUE_OK;
 }

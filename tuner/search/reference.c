@@ -3,9 +3,10 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "flight.h"
 #include "probes.h"
+#include "stored_trials.h"
 #include "study_costs.h"
-#include "study_trials.h"
 
 enum { WORKERS = 4, ROUNDS = 3, STORED_TRIALS_MAX = 1024 };
 

@@ -3,13 +3,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "study.h"
+#include "flight.h"
 #include "study_costs.h"
 #include "study_prior.h"
+#include "study_search.h"
 #include "study_space.h"
-#include "study_trials.h"
 #include "units.h"
 #include "watch.h"
+
+#include "cost_probes.h"
+#include "stored_trials.h"
 
 enum { FEW_CONFIGS = 4, TIME_BYTES = 32 };
 

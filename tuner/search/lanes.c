@@ -12,9 +12,9 @@ void rue_lanes_wake(struct rue_schedule *schedule)
 
 static void spend_time(struct rue_schedule *schedule, const struct rue_lane *lane, uint64_t spent_ns)
 {
-    for (size_t i = 0; rue_lanes_strategy_of(schedule)->spend && i < schedule->tracks->count; i++)
-        rue_lanes_strategy_of(schedule)->spend(schedule->tracks->at[i].state, lane->node,
-                                               (double)spent_ns / 1e9 * schedule->tracks->at[i].share, 0);
+    for (size_t i = 0; rue_lanes_strategy(schedule)->spend && i < schedule->tracks->count; i++)
+        rue_lanes_strategy(schedule)->spend(schedule->tracks->at[i].state, lane->node,
+                                            (double)spent_ns / 1e9 * schedule->tracks->at[i].share, 0);
 }
 
 void rue_lanes_advance(struct rue_schedule *schedule, struct rue_lane *lane, uint64_t now_ns)
@@ -30,14 +30,14 @@ void rue_lanes_charge(struct rue_schedule *schedule, const struct rue_lane *lane
     uint64_t cost_ns = rue_study_cost_ns(&lane->trial.flight.result);
     if (track) {
         track->spent_ns += cost_ns;
-        if (rue_lanes_strategy_of(schedule)->spend)
-            rue_lanes_strategy_of(schedule)->spend(track->state, lane->node, (double)cost_ns / 1e9, 1);
+        if (rue_lanes_strategy(schedule)->spend)
+            rue_lanes_strategy(schedule)->spend(track->state, lane->node, (double)cost_ns / 1e9, 1);
         return;
     }
     spend_time(schedule, lane, cost_ns);
     track = &schedule->tracks->at[schedule->charged++ % schedule->tracks->count];
-    if (rue_lanes_strategy_of(schedule)->spend)
-        rue_lanes_strategy_of(schedule)->spend(track->state, lane->node, 0, 1);
+    if (rue_lanes_strategy(schedule)->spend)
+        rue_lanes_strategy(schedule)->spend(track->state, lane->node, 0, 1);
 }
 
 static size_t count_running(const struct rue_schedule *schedule)
@@ -51,9 +51,9 @@ static size_t count_running(const struct rue_schedule *schedule)
 struct rue_watch_reserve rue_lanes_watch_reserve(const struct rue_schedule *schedule)
 {
     struct rue_watch_reserve sum = {.trials = count_running(schedule)};
-    for (size_t i = 0; rue_lanes_strategy_of(schedule)->reserve && i < schedule->tracks->count; i++) {
+    for (size_t i = 0; rue_lanes_strategy(schedule)->reserve && i < schedule->tracks->count; i++) {
         struct rue_watch_reserve one = {0};
-        rue_lanes_strategy_of(schedule)->reserve(schedule->tracks->at[i].state, &one.seconds, &one.trials);
+        rue_lanes_strategy(schedule)->reserve(schedule->tracks->at[i].state, &one.seconds, &one.trials);
         sum.seconds += one.seconds;
         sum.trials += one.trials;
     }
@@ -103,7 +103,7 @@ static rue_status drop(struct rue_schedule *schedule, struct rue_lane *lane, siz
     rue_trial_result_close(&lane->trial.flight.result); /* of a trial in progress, on a virtual clock */
     lane->busy = lane->has_asked = lane->stalls = false;
     for (size_t i = 0; i < schedule->tracks->count; i++)
-        rue_lanes_strategy_of(schedule)->drop(schedule->tracks->at[i].state, lane->node, since);
+        rue_lanes_strategy(schedule)->drop(schedule->tracks->at[i].state, lane->node, since);
     rue_watch_drop(schedule->watch, lane->number);
     rue_lanes_wake(schedule);
     return discard_trials(schedule, lane, since, why, error);

@@ -1,6 +1,6 @@
 /* Text for a study's plan and its progress. */
-#ifndef RUE_STUDY_SHOW_H
-#define RUE_STUDY_SHOW_H
+#ifndef RUE_PLAN_TEXT_H
+#define RUE_PLAN_TEXT_H
 
 #include "report.h"
 #include "study.h"

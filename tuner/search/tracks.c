@@ -1,12 +1,14 @@
-#include "study_tracks.h"
+#include "tracks.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "stored_trials.h"
 #include "study_costs.h"
 #include "study_recording.h"
 #include "study_space.h"
+#include "trial_failures.h"
 
 /* The weights of all scenarios; NULL: all are equal. */
 static const double *fill_weights(const struct rue_study_setup *setup, double *weights)

@@ -6,8 +6,9 @@
 
 #include "interrupt.h"
 #include "lanes.h"
+#include "plan_text.h"
+#include "stored_trials.h"
 #include "study_costs.h"
-#include "study_show.h"
 #include "study_views.h"
 #include "units.h"
 
@@ -39,8 +40,8 @@ static bool fits_budget(const struct rue_schedule *schedule, size_t config)
 static bool is_probing(const struct rue_schedule *schedule, const struct rue_track *track)
 {
     struct rue_claim claim;
-    return schedule->study->ledger.found_trials && rue_lanes_strategy_of(schedule)->claim &&
-           !rue_lanes_strategy_of(schedule)->claim(track->state, SIZE_MAX, &claim);
+    return schedule->study->ledger.found_trials && rue_lanes_strategy(schedule)->claim &&
+           !rue_lanes_strategy(schedule)->claim(track->state, SIZE_MAX, &claim);
 }
 
 /* Which stored trial answers the lane's question. Of this run, reference trials of other nodes must not. */
@@ -116,9 +117,9 @@ static rue_status absorb_question(struct rue_schedule *schedule, struct rue_lane
 static void apply_change(struct rue_schedule *schedule, const struct rue_watch_news *news)
 {
     if (!news->changed) return;
-    for (size_t i = 0; rue_lanes_strategy_of(schedule)->shift && i < schedule->tracks->count; i++)
-        rue_lanes_strategy_of(schedule)->shift(schedule->tracks->at[i].state, news->change.since,
-                                               news->change.slowdown);
+    for (size_t i = 0; rue_lanes_strategy(schedule)->shift && i < schedule->tracks->count; i++)
+        rue_lanes_strategy(schedule)->shift(schedule->tracks->at[i].state, news->change.since,
+                                            news->change.slowdown);
     if (!rue_study_predicts(&schedule->study->setup)) schedule->next_unsure = 0;
     rue_lanes_wake(schedule);
 }
@@ -157,9 +158,9 @@ static void load_lane(struct rue_schedule *schedule, struct rue_lane *lane, int 
     lane->trial.flight.clock_ns = &lane->clock_ns;
     lane->trial.flight.at.node = lane->node;
     lane->expected.known = false;
-    if (purpose != RUE_LANE_QUESTION || !rue_lanes_strategy_of(schedule)->expect) return;
+    if (purpose != RUE_LANE_QUESTION || !rue_lanes_strategy(schedule)->expect) return;
     lane->expected.seconds = lane->expected.sd = 0;
-    lane->expected.known = rue_lanes_strategy_of(schedule)->expect(
+    lane->expected.known = rue_lanes_strategy(schedule)->expect(
         lane->asked.track->state, &lane->asked.question, &lane->expected.seconds, &lane->expected.sd);
 }
 

@@ -1,0 +1,56 @@
+/* One trial of a study, from the request to its row in the ledger. */
+#ifndef RUE_FLIGHT_H
+#define RUE_FLIGHT_H
+
+#include "error.h"
+#include "study.h"
+#include "trial.h"
+
+/* As `nth`: measure, even if the store has an answer. */
+#define RUE_STUDY_NEW_TRIAL SIZE_MAX
+
+/* A trial, from its request to its row. The caller sets `at.variant`, `at.model` (RUE_NONE: load-only), of
+ * the request measure, config, images, batches and detail, and (except for rue_study_measure) the runner, its
+ * node and its clock. */
+struct rue_flight {
+    struct rue_ledger_row at;
+    struct rue_trial_request request;
+    uint64_t expected_ns;      /* 0: unknown; longer trials count as hanging */
+    struct rue_runner *runner; /* borrowed */
+    uint64_t *clock_ns;        /* of the runner, as spent time; moves with each trial; borrowed */
+    struct rue_store_scenario scenario;
+    int attempts, suspensions;
+    bool answered; /* `row` of the ledger has the result */
+    bool stored;   /* it was stored before, and cost nothing */
+    size_t row;
+    struct rue_trial_result result; /* the caller closes it */
+    char failure[RUE_REASON_BYTES]; /* the reason of a result that failed, without the node */
+};
+
+/* Fills in the scenario and the rest of the request. The next functions do this by themselves. */
+void rue_flight_complete(const struct rue_study_setup *setup, struct rue_flight *flight);
+
+/* Answers the request with the `nth` stored row, if there is one, which is added to the
+ * ledger. */
+rue_status rue_flight_answer(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
+                             struct rue_flight *flight, size_t nth, rue_error *error) RUE_MUST_CHECK;
+
+/* Begins the trial on the runner (after rue_flight_answer), to be finished with rue_runner_finish. */
+rue_status rue_flight_begin(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
+                            struct rue_flight *flight, rue_error *error) RUE_MUST_CHECK;
+
+/* Stores the result that the runner gave, and adds its row. Not `answered`: it has begun again, because it
+ * was suspended (Ctrl-Z, sleep), at most 5 times, or not warm or cold as requested, or a rank was lost. */
+rue_status rue_flight_finish(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
+                             struct rue_flight *flight, rue_error *error) RUE_MUST_CHECK;
+
+/* All of that, on the first runner. The caller closes the result. */
+rue_status rue_study_measure(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
+                             struct rue_flight *flight, size_t nth, rue_error *error) RUE_MUST_CHECK;
+
+/* Loads stored row `id`, and adds it to the ledger, but not twice. Not `answered`: it does not exist any
+ * more. */
+rue_status rue_flight_load(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
+                           struct rue_flight *flight, uint64_t id, rue_error *error) RUE_MUST_CHECK;
+
+#endif

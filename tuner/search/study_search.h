@@ -1,0 +1,20 @@
+/* The search of a study: its plan, and the run. */
+#ifndef RUE_STUDY_SEARCH_H
+#define RUE_STUDY_SEARCH_H
+
+#include "study.h"
+
+/* Chooses a strategy if none was requested, probes what trials cost, and lists the baselines. RUE_USAGE: the
+ * budget is too small for any answer. */
+rue_status rue_study_plan(struct rue_study *study, rue_error *error) RUE_MUST_CHECK;
+
+/* Runs the plan. RUE_OK also when the budget ended it (outcome.partial). After RUE_INTERRUPTED and
+ * RUE_TERMINATED the findings can still be reported. RUE_INFEASIBLE: the same failure 5 times in a row, see
+ * rue_same_failures_count. */
+rue_status rue_study_run(struct rue_study *study, rue_error *error) RUE_MUST_CHECK;
+
+/* The same; fails only if nothing was measured (RUE_USAGE). Else study->end says how it ended, and what was
+ * measured can be reported. */
+rue_status rue_study_perform(struct rue_study *study, rue_error *error) RUE_MUST_CHECK;
+
+#endif

@@ -1,0 +1,74 @@
+#include "trial_failures.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "advice.h"
+
+bool rue_study_is_data_fault(const struct rue_study_setup *setup, size_t variant, enum rue_outcome outcome,
+                             const char *reason)
+{
+    const char *path = setup->variants[variant].variant.path;
+    return outcome == RUE_TRIAL_FAILED && path[0] && strstr(reason, path);
+}
+
+rue_status rue_study_fail_probe(const struct rue_study_setup *setup, size_t variant, enum rue_outcome outcome,
+                                const char *reason, rue_error *error)
+{
+    if (rue_study_is_data_fault(setup, variant, outcome, reason))
+        return rue_fail(error, RUE_DATA,
+                        "%s; remove or replace the file, or continue without it: --bad-images replace",
+                        reason);
+    if (outcome == RUE_TRIAL_INFEASIBLE)
+        return rue_fail(error, RUE_INFEASIBLE, "the smallest batch size is infeasible: %s%s", reason,
+                        rue_advice_given(reason)
+                            ? ""
+                            : "; give smaller batches with --batch-size, or raise --max-memory");
+    const char *path = setup->variants[variant].variant.path;
+    return rue_fail(error, RUE_INFEASIBLE,
+                    "the first trials on %s failed: %s; fix this, then run the same command to continue",
+                    path[0] ? path : "the runner's data", reason);
+}
+
+enum { SAME_FAILURES_MAX = 5 };
+
+/* The next significant character of a reason. Numbers (process, file, address) are skipped, because they do
+ * not describe the failure; an exit code does. */
+static char next_significant(const char *reason, const char **at)
+{
+    static const char code[] = "exit code ";
+    const size_t code_bytes = sizeof code - 1;
+    while (isdigit((unsigned char)**at)) {
+        size_t before = (size_t)(*at - reason);
+        if (before >= code_bytes && memcmp(*at - code_bytes, code, code_bytes) == 0) return *(*at)++;
+        bool hexadecimal = (*at)[0] == '0' && (*at)[1] == 'x';
+        *at += hexadecimal ? 2 + strspn(*at + 2, "0123456789abcdefABCDEF") : strspn(*at, "0123456789");
+    }
+    return **at ? *(*at)++ : 0;
+}
+
+static bool is_same_failure(const char *a, const char *b)
+{
+    const char *in_a = a, *in_b = b;
+    for (;;) {
+        char one = next_significant(a, &in_a), other = next_significant(b, &in_b);
+        if (one != other) return false;
+        if (!one) return true;
+    }
+}
+
+rue_status rue_same_failures_count(struct rue_same_failures *failures, const struct rue_trial_result *result,
+                                   rue_error *error)
+{
+    if (result->outcome == RUE_TRIAL_INFEASIBLE) return RUE_OK;
+    bool failed = result->outcome == RUE_TRIAL_FAILED || result->outcome == RUE_TRIAL_TIMEOUT;
+    bool is_repeat = failed && is_same_failure(failures->reason, result->reason);
+    failures->in_a_row = failed ? (is_repeat ? failures->in_a_row + 1 : 1) : 0;
+    snprintf(failures->reason, sizeof failures->reason, "%s", failed ? result->reason : "");
+    if (failures->in_a_row < SAME_FAILURES_MAX) return RUE_OK;
+    return rue_fail(
+        error, RUE_INFEASIBLE,
+        "stopped after %d identical failures: %s; fix this, then run the same command to continue",
+        failures->in_a_row, result->reason);
+}

@@ -1,0 +1,27 @@
+/* Trials that fail: whether it is the data, and whether it is the same again and again. */
+#ifndef RUE_TRIAL_FAILURES_H
+#define RUE_TRIAL_FAILURES_H
+
+#include "study_setup.h"
+
+/* Whether a trial with this outcome and reason failed because of a file of the variant's data. */
+bool rue_study_is_data_fault(const struct rue_study_setup *setup, size_t variant, enum rue_outcome outcome,
+                             const char *reason);
+
+/* The error for a first trial with this outcome and reason: what to do, as nothing can be measured. */
+rue_status rue_study_fail_probe(const struct rue_study_setup *setup, size_t variant, enum rue_outcome outcome,
+                                const char *reason, rue_error *error);
+
+/* Zeroed: none yet. */
+struct rue_same_failures {
+    char reason[RUE_REASON_BYTES];
+    int in_a_row;
+};
+
+/* Counts the outcome of a new trial. RUE_INFEASIBLE after 5 identical failures in a row. Reasons are
+ * identical if they differ only in numbers (process, file, address) other than the exit code. Infeasible
+ * trials do not count and do not end the row, because they do not show whether the runner works. */
+rue_status rue_same_failures_count(struct rue_same_failures *failures, const struct rue_trial_result *result,
+                                   rue_error *error) RUE_MUST_CHECK;
+
+#endif

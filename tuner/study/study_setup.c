@@ -1,0 +1,54 @@
+#include "study_setup.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "hash.h"
+#include "workload_json.h"
+
+/* Whether another variant is a copy: the same data in the same format. */
+static bool has_copy(const struct rue_study_setup *setup, size_t index)
+{
+    const struct rue_study_variant *own = &setup->variants[index];
+    for (size_t v = 0; v < setup->variant_count; v++) {
+        const struct rue_study_variant *other = &setup->variants[v];
+        if (strcmp(other->variant.path, own->variant.path) != 0 &&
+            strcmp(other->opened.digest, own->opened.digest) == 0 &&
+            other->variant.mode == own->variant.mode &&
+            strcmp(other->variant.format, own->variant.format) == 0 &&
+            strcmp(other->variant.dtype, own->variant.dtype) == 0)
+            return true;
+    }
+    return false;
+}
+
+struct rue_store_scenario rue_study_scenario(const struct rue_study_setup *setup, size_t variant_index,
+                                             size_t model_index)
+{
+    const struct rue_study_variant *variant = &setup->variants[variant_index];
+    struct rue_store_scenario scenario = {
+        .variant = variant->variant, .workload = variant->workload, .job_images = variant->job_images};
+    snprintf(scenario.data_digest, sizeof scenario.data_digest, "%s", variant->opened.digest);
+    /* Copies are distinguished by path; all other data are identified by their content alone. */
+    if (has_copy(setup, variant_index)) {
+        const char *path = variant->variant.path;
+        snprintf(scenario.data_digest, sizeof scenario.data_digest, "%.20s-%08" PRIx32,
+                 variant->opened.digest, (uint32_t)rue_hash(RUE_HASH_START, path, strlen(path)));
+    }
+    snprintf(scenario.runner, sizeof scenario.runner, "%s", setup->host.identity);
+    snprintf(scenario.machine, sizeof scenario.machine, "%s", setup->host.machine);
+    if (model_index == RUE_NONE) return scenario;
+    const struct rue_study_model *model = &setup->models[model_index];
+    snprintf(scenario.model, sizeof scenario.model, "%s", model->name);
+    snprintf(scenario.model_profile, sizeof scenario.model_profile, "%s", model->profile_json);
+    return scenario;
+}
+
+void rue_study_key(const struct rue_study_setup *setup, size_t variant, char out[RUE_LEDGER_KEY_BYTES])
+{
+    char workload[RUE_WORKLOAD_TEXT_BYTES];
+    struct rue_store_scenario scenario = rue_study_scenario(setup, variant, RUE_NONE);
+    rue_workload_canonical(&scenario.workload, workload);
+    rue_recommendation_scenario(&scenario, workload, out);
+}
