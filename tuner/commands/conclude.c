@@ -4,6 +4,7 @@
 
 #include "interrupt.h"
 #include "output.h"
+#include "recommendation_file.h"
 #include "shell_quote.h"
 #include "units.h"
 

@@ -234,3 +234,21 @@ rue_status rue_flight_load(const struct rue_study_setup *setup, struct rue_study
     ledger->reused++;
     return note_row(setup, ledger, flight, error);
 }
+
+rue_status rue_flight_visit_stored(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
+                                   struct rue_flight *flight, rue_store_visit *visit, void *context,
+                                   rue_error *error)
+{
+    rue_flight_complete(setup, flight);
+    return rue_store_visit_trials(ledger->store, &flight->scenario, &flight->request, visit, context, error);
+}
+
+size_t rue_study_find_node(const struct rue_study_setup *setup, const char *ranks)
+{
+    const struct rue_runners *runners = setup->host.runners;
+    char name[RUE_NODE_BYTES];
+    size_t count = runners->count > 1 && rue_rank_find_node(ranks, name) ? runners->count : 0;
+    for (size_t n = 1; n <= count; n++)
+        if (strcmp(runners->at[n - 1].rank->node, name) == 0) return n;
+    return 0;
+}

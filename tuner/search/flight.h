@@ -3,7 +3,7 @@
 #define RUE_FLIGHT_H
 
 #include "error.h"
-#include "study.h"
+#include "study_ledger.h"
 #include "trial.h"
 
 /* As `nth`: measure, even if the store has an answer. */
@@ -52,5 +52,13 @@ rue_status rue_study_measure(const struct rue_study_setup *setup, struct rue_stu
  * more. */
 rue_status rue_flight_load(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
                            struct rue_flight *flight, uint64_t id, rue_error *error) RUE_MUST_CHECK;
+
+/* Visits every stored row that answers the request, of any length; adds no row. As rue_store_visit_trials. */
+rue_status rue_flight_visit_stored(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
+                                   struct rue_flight *flight, rue_store_visit *visit, void *context,
+                                   rue_error *error) RUE_MUST_CHECK;
+
+/* The node that made a stored trial, as strategies number them; 0: none of several that make trials now. */
+size_t rue_study_find_node(const struct rue_study_setup *setup, const char *ranks);
 
 #endif

@@ -1,5 +1,7 @@
 #include "lanes.h"
 
+#include "study_outcome.h"
+
 #include <stdlib.h>
 #include <string.h>
 

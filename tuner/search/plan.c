@@ -1,12 +1,11 @@
-/* The plan of a study: the strategy, and its expected cost. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "flight.h"
+#include "plan.h"
 #include "study_costs.h"
 #include "study_prior.h"
-#include "study_search.h"
 #include "study_space.h"
 #include "units.h"
 #include "watch.h"

@@ -3,7 +3,7 @@
 #define RUE_PLAN_TEXT_H
 
 #include "report.h"
-#include "study.h"
+#include "study_ledger.h"
 
 /* The option of a knob: "batch-size". */
 const char *rue_study_option_name(const struct rue_knob_info *knob, char out[RUE_KNOB_TEXT_BYTES]);

@@ -5,7 +5,6 @@
 
 #include "flight.h"
 #include "probes.h"
-#include "stored_trials.h"
 #include "study_costs.h"
 
 enum { WORKERS = 4, ROUNDS = 3, STORED_TRIALS_MAX = 1024 };
@@ -79,7 +78,7 @@ rue_status rue_reference_continue(const struct rue_study_setup *setup, struct ru
     struct stored *stored = calloc(1, sizeof *stored);
     if (!stored) return rue_fail_memory(error, "references", sizeof *stored);
     *stored = (struct stored){.setup = setup, .reference = &reference->request, .node = series->node};
-    rue_status status = rue_study_visit_stored(setup, ledger, &flight, add_stored_trial, stored, error);
+    rue_status status = rue_flight_visit_stored(setup, ledger, &flight, add_stored_trial, stored, error);
     size_t most;
     uint64_t images = most_frequent(stored, &most);
     bool known = status == RUE_OK && most >= RUE_REFERENCE_VALUES_MIN;

@@ -6,14 +6,6 @@
 #include "array.h"
 #include "interrupt.h"
 
-rue_status rue_study_visit_stored(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
-                                  struct rue_flight *flight, rue_store_visit *visit, void *context,
-                                  rue_error *error)
-{
-    rue_flight_complete(setup, flight);
-    return rue_store_visit_trials(ledger->store, &flight->scenario, &flight->request, visit, context, error);
-}
-
 rue_status rue_study_is_stored(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
                                struct rue_flight *flight, size_t nth, bool *stored, rue_error *error)
 {
@@ -79,7 +71,7 @@ static rue_status collect_cell(const struct rue_study_setup *setup, struct rue_s
     struct rue_flight flight = stored_flight(setup, variant, &question);
     list->question = question;
     rue_status status = rue_interrupt_status();
-    if (status == RUE_OK) status = rue_study_visit_stored(setup, ledger, &flight, add_stored, list, error);
+    if (status == RUE_OK) status = rue_flight_visit_stored(setup, ledger, &flight, add_stored, list, error);
     for (size_t i = first; i < list->count; i++) list->at[i].newer = list->count - 1 - i;
     return status;
 }
@@ -112,16 +104,6 @@ static int compare_ids(const void *left, const void *right)
 {
     const struct stored *a = left, *b = right;
     return (a->id > b->id) - (a->id < b->id);
-}
-
-size_t rue_study_find_node(const struct rue_study_setup *setup, const char *ranks)
-{
-    const struct rue_runners *runners = setup->host.runners;
-    char name[RUE_NODE_BYTES];
-    size_t count = runners->count > 1 && rue_rank_find_node(ranks, name) ? runners->count : 0;
-    for (size_t n = 1; n <= count; n++)
-        if (strcmp(runners->at[n - 1].rank->node, name) == 0) return n;
-    return 0;
 }
 
 static rue_status observe_stored(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,

@@ -4,18 +4,10 @@
 
 #include "flight.h"
 
-/* Visits every stored row that answers the request, of any length; adds no row. As rue_store_visit_trials. */
-rue_status rue_study_visit_stored(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
-                                  struct rue_flight *flight, rue_store_visit *visit, void *context,
-                                  rue_error *error) RUE_MUST_CHECK;
-
 /* Whether the store has an `nth` row that answers the request. */
 rue_status rue_study_is_stored(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
                                struct rue_flight *flight, size_t nth, bool *stored,
                                rue_error *error) RUE_MUST_CHECK;
-
-/* The node that made a stored trial, as strategies number them; 0: none of several that make trials now. */
-size_t rue_study_find_node(const struct rue_study_setup *setup, const char *ranks);
 
 /* Lets a predicting strategy observe the variant's ok trials in the store, oldest first, at no cost. If there
  * are over 500, the newest of each cell. The time is proportional to the rows of the store. */

@@ -5,6 +5,7 @@
 #include "causes.h"
 #include "interrupt.h"
 #include "scheduler.h"
+#include "study_outcome.h"
 #include "study_views.h"
 #include "trial_failures.h"
 

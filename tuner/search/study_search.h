@@ -1,12 +1,8 @@
-/* The search of a study: its plan, and the run. */
+/* The run of a planned study. */
 #ifndef RUE_STUDY_SEARCH_H
 #define RUE_STUDY_SEARCH_H
 
-#include "study.h"
-
-/* Chooses a strategy if none was requested, probes what trials cost, and lists the baselines. RUE_USAGE: the
- * budget is too small for any answer. */
-rue_status rue_study_plan(struct rue_study *study, rue_error *error) RUE_MUST_CHECK;
+#include "study_parts.h"
 
 /* Runs the plan. RUE_OK also when the budget ended it (outcome.partial). After RUE_INTERRUPTED and
  * RUE_TERMINATED the findings can still be reported. RUE_INFEASIBLE: the same failure 5 times in a row, see

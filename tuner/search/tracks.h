@@ -3,7 +3,7 @@
 #define RUE_TRACKS_H
 
 #include "flight.h"
-#include "study.h"
+#include "study_parts.h"
 
 /* A running strategy: of all scenarios, or, if it predicts, of those of one variant. */
 struct rue_track {

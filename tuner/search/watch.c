@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "probes.h"
+#include "reference.h"
 #include "study_costs.h"
-#include "watch_state.h"
 
 enum {
     LEAST_TRIALS = 10,
@@ -23,6 +23,35 @@ static const double cost_share = 0.12;              /* of the time, for referenc
 static const double suspected_share = 0.25;         /* of the time, if a change is suspected */
 static const double min_s = 0.1, trial_share = 0.3; /* length of a reference: 0.1 s, or 0.3 usual trials */
 static const double first_s = 0.3;                  /* its length before the first trial */
+struct watched_lane {
+    bool dropped;
+    struct rue_slowdown slowdown; /* evidence from its references */
+    struct rue_reference_series series[RUE_STUDY_VARIANTS_MAX];
+    size_t variant;      /* of its last trial; of several lanes, all references are those of the first */
+    size_t trials_since; /* its last reference */
+    int checks;          /* references that may still follow its last trial */
+    bool owes;           /* references, because another lane has changed */
+    int made;            /* of them */
+};
+
+struct rue_watch {
+    const struct rue_study_setup *setup;
+    struct rue_study_ledger *ledger;
+    bool speeds; /* are watched: the study is long enough */
+    struct rue_reference references[RUE_STUDY_VARIANTS_MAX];
+    struct rue_like_nodes like;
+    struct rue_causes *causes; /* NULL on a virtual clock, and of several machines */
+    size_t first_row;          /* of the ledger since the watch began */
+    double references_s;       /* without the first RUE_REFERENCE_VALUES_MIN of each variant */
+    double last_s;             /* the last reference */
+    double trials_s, trial_count;
+    bool alarm; /* a lane has changed, and it is not known yet whether the others have, too */
+    struct rue_machine_change change; /* of all lanes */
+    size_t measuring;                 /* the lane that repeats its compute trial */
+    size_t count;
+    struct watched_lane lanes[]; /* [count] */
+};
+
 /* ---- whether to watch ---- */
 
 /* Recorded times cannot change. */
@@ -143,12 +172,12 @@ static bool fits_budget(const struct rue_watch *watch, struct rue_watch_reserve 
     double spent_s = (double)rue_study_spent_ns(watch->setup, watch->ledger) / 1e9;
     if (budget->time_ns && spent_s + reserve.seconds + watch->last_s >= (double)budget->time_ns / 1e9)
         return false;
-    size_t reserved = rue_study_hello(watch->setup)->measures[RUE_COMPUTE] ? RUE_WATCH_COMPUTE_REPEATS : 0;
+    size_t reserved = rue_study_hello(watch->setup)->measures[RUE_COMPUTE] ? RUE_CHANGE_REPEATS : 0;
     return !budget->trials || watch->ledger->run_trials + reserved + reserve.trials < budget->trials;
 }
 
 /* Whether the lane's reference is due after its last trial. */
-static bool is_due(const struct rue_watch *watch, const struct rue_watched_lane *lane,
+static bool is_due(const struct rue_watch *watch, const struct watched_lane *lane,
                    struct rue_watch_reserve reserve)
 {
     const struct rue_reference_series *series = &lane->series[lane->variant];
@@ -178,11 +207,15 @@ static struct rue_watch_task computing_task(const struct rue_watch *watch, size_
 rue_status rue_watch_next(struct rue_watch *watch, size_t lane, struct rue_watch_reserve reserve,
                           struct rue_watch_task *out, rue_error *error)
 {
-    struct rue_watched_lane *own = &watch->lanes[lane];
+    struct watched_lane *own = &watch->lanes[lane];
     size_t kind;
     *out = (struct rue_watch_task){.kind = RUE_WATCH_NOTHING};
     if (own->dropped) return RUE_OK;
-    if (watch->change.active && watch->change.lane == lane) return *out = watch->change.task, RUE_OK;
+    if (watch->change.active && watch->measuring == lane) {
+        *out = (struct rue_watch_task){RUE_WATCH_COMPUTES, watch->change.variant, watch->change.model,
+                                       watch->change.request};
+        return RUE_OK;
+    }
     bool compares = !watch->alarm && rue_like_nodes_is_due(&watch->like, lane + 1, &kind);
     if (!compares && !own->owes && !is_due(watch, own, reserve)) return RUE_OK;
     rue_status status = begin_series(watch, &own->series[own->variant], error);
@@ -196,7 +229,7 @@ rue_status rue_watch_next(struct rue_watch *watch, size_t lane, struct rue_watch
 
 rue_status rue_watch_count(struct rue_watch *watch, size_t lane, size_t row, rue_error *error)
 {
-    struct rue_watched_lane *own = &watch->lanes[lane];
+    struct watched_lane *own = &watch->lanes[lane];
     const struct rue_ledger_row *trial = &watch->ledger->rows[row];
     if (watch->trial_count++ == 0) watch->first_row = row;
     if (watch->count == 1) own->variant = trial->variant;
@@ -210,7 +243,7 @@ rue_status rue_watch_count(struct rue_watch *watch, size_t lane, size_t row, rue
 /* ---- what a reference shows ---- */
 
 /* The lane's evidence of a change grows, or its time joins the baseline. */
-static void judge_time(struct rue_watch *watch, struct rue_watched_lane *lane,
+static void judge_time(struct rue_watch *watch, struct watched_lane *lane,
                        struct rue_reference_series *series, const struct rue_ledger_row *row, double value)
 {
     double error, mean, sd;
@@ -244,12 +277,40 @@ static void compare_nodes(struct rue_watch *watch, size_t lane, size_t kind, siz
                           kind ? " in computing" : "", rows[row].trial.result.reason);
 }
 
+/* Continues the watch at the new speed. */
+static void restart_watch(struct rue_watch *watch)
+{
+    for (size_t l = 0; l < watch->count; l++) {
+        for (size_t v = 0; v < watch->setup->variant_count; v++)
+            rue_reference_restart(&watch->lanes[l].series[v]);
+        rue_slowdown_reset(&watch->lanes[l].slowdown);
+    }
+    rue_like_nodes_restart(&watch->like);
+}
+
+/* How far the references are from the initial speed: the median over the lanes, each by the reference with
+ * most times since the change. */
+static double load_level(const struct rue_watch *watch)
+{
+    double levels[RUE_NODES_MAX];
+    size_t count = 0;
+    for (size_t l = 0; l < watch->count && count < RUE_NODES_MAX; l++) {
+        const struct watched_lane *lane = &watch->lanes[l];
+        struct rue_reference_series most = lane->series[0];
+        for (size_t v = 1; v < watch->setup->variant_count; v++)
+            if (lane->series[v].pending_count > most.pending_count) most = lane->series[v];
+        if (!lane->dropped && most.pending_count)
+            levels[count++] = rue_median(most.pending, most.pending_count) - most.initial;
+    }
+    return rue_median(levels, count);
+}
+
 /* Whether all lanes have changed; `*end`: the trial since which, at the latest. */
 static bool all_have_changed(const struct rue_watch *watch, size_t *end)
 {
     *end = SIZE_MAX;
     for (size_t l = 0; l < watch->count; l++) {
-        const struct rue_watched_lane *lane = &watch->lanes[l];
+        const struct watched_lane *lane = &watch->lanes[l];
         size_t since;
         if (lane->dropped) continue;
         if (!rue_slowdown_is_detected(&lane->slowdown)) return false;
@@ -271,7 +332,7 @@ static void raise_alarm(struct rue_watch *watch)
 {
     watch->alarm = true;
     for (size_t l = 0; l < watch->count; l++) {
-        struct rue_watched_lane *lane = &watch->lanes[l];
+        struct watched_lane *lane = &watch->lanes[l];
         lane->made = 0;
         lane->owes = !lane->dropped && !rue_slowdown_is_detected(&lane->slowdown) &&
                      !lane->series[lane->variant].failed;
@@ -286,11 +347,25 @@ static void end_alarm(struct rue_watch *watch)
     watch->alarm = false;
     if (rue_like_nodes_find(&watch->like).node || all_have_changed(watch, &end)) return;
     for (size_t l = 0; l < watch->count; l++) {
-        struct rue_watched_lane *lane = &watch->lanes[l];
+        struct watched_lane *lane = &watch->lanes[l];
         if (!rue_slowdown_is_detected(&lane->slowdown)) continue;
         rue_slowdown_reset(&lane->slowdown);
         rue_reference_restart(&lane->series[lane->variant]);
     }
+}
+
+/* All lanes have changed; this one measures how much slower computing is. */
+static void begin_change(struct rue_watch *watch, size_t lane, size_t end)
+{
+    struct rue_change_evidence evidence = {.end = end,
+                                           .level = load_level(watch),
+                                           .by_loader = watch->references[watch->lanes[lane].variant].model ==
+                                                        RUE_NONE,
+                                           .first_row = watch->first_row,
+                                           .node = rue_study_node(watch->setup, lane)};
+    watch->change = rue_machine_change_begin(watch->setup, watch->ledger, evidence);
+    watch->measuring = lane;
+    if (!watch->change.active) restart_watch(watch);
 }
 
 /* After a reference of a lane. */
@@ -301,7 +376,7 @@ static void look_for_change(struct rue_watch *watch, size_t lane)
     if (all_have_changed(watch, &end)) {
         watch->alarm = false;
         for (size_t l = 0; l < watch->count; l++) watch->lanes[l].owes = false;
-        if (!rue_watch_begin_change(watch, lane, end)) rue_watch_restart(watch);
+        begin_change(watch, lane, end);
     } else if (!watch->alarm && (rue_slowdown_is_detected(&watch->lanes[lane].slowdown) ||
                                  rue_like_nodes_find(&watch->like).changed)) {
         raise_alarm(watch);
@@ -310,7 +385,7 @@ static void look_for_change(struct rue_watch *watch, size_t lane)
 }
 
 /* One of the references that a lane owes. */
-static void pay_reference(struct rue_watched_lane *lane)
+static void pay_reference(struct watched_lane *lane)
 {
     bool suspect = rue_slowdown_evidence(&lane->slowdown, NULL) >= suspicion,
          detected = rue_slowdown_is_detected(&lane->slowdown);
@@ -322,7 +397,7 @@ static void pay_reference(struct rue_watched_lane *lane)
 static void observe_reference(struct rue_watch *watch, size_t lane, const struct rue_watch_task *task,
                               size_t row)
 {
-    struct rue_watched_lane *own = &watch->lanes[lane];
+    struct watched_lane *own = &watch->lanes[lane];
     struct rue_reference_series *series = &own->series[task->variant];
     struct rue_reference *reference = &watch->references[task->variant];
     struct rue_ledger_row *trial = &watch->ledger->rows[row];
@@ -363,12 +438,21 @@ rue_status rue_watch_observe(struct rue_watch *watch, size_t lane, const struct 
         trial->reference = true;
         compare_nodes(watch, lane, 1, row, ok ? (double)result->compute_ns / 1e9 : 0);
     } else {
-        return rue_watch_measure_change(watch, row, news, error);
+        bool last = rue_machine_change_measure(&watch->change, result);
+        return last ? rue_watch_conclude(watch, news, error) : RUE_OK;
     }
     look_for_change(watch, lane);
-    return watch->change.active && watch->change.task.kind == RUE_WATCH_NOTHING
-               ? rue_watch_measure_change(watch, row, news, error)
-               : RUE_OK;
+    return watch->change.active && !watch->change.repeats ? rue_watch_conclude(watch, news, error) : RUE_OK;
+}
+
+rue_status rue_watch_conclude(struct rue_watch *watch, struct rue_watch_news *news, rue_error *error)
+{
+    *news = (struct rue_watch_news){.changed = watch->change.active};
+    if (!news->changed) return RUE_OK;
+    rue_status status = rue_machine_change_conclude(watch->setup, watch->ledger, watch->causes,
+                                                    &watch->change, &news->change, error);
+    if (status == RUE_OK) restart_watch(watch);
+    return status;
 }
 
 void rue_watch_find_different(struct rue_watch *watch, struct rue_node_difference *out)
@@ -379,9 +463,8 @@ void rue_watch_find_different(struct rue_watch *watch, struct rue_node_differenc
 
 void rue_watch_drop(struct rue_watch *watch, size_t lane)
 {
-    struct rue_watched_change *change = &watch->change;
     watch->lanes[lane].dropped = watch->like.nodes[lane + 1].dropped = true;
-    for (size_t l = 0; change->lane == lane && l < watch->count; l++)
-        if (!watch->lanes[l].dropped) change->lane = l;
+    for (size_t l = 0; watch->measuring == lane && l < watch->count; l++)
+        if (!watch->lanes[l].dropped) watch->measuring = l;
     if (!any_owes(watch)) end_alarm(watch);
 }

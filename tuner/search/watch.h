@@ -11,9 +11,8 @@
 #ifndef RUE_WATCH_H
 #define RUE_WATCH_H
 
-#include "causes.h"
 #include "like_nodes.h"
-#include "study_ledger.h"
+#include "machine_change.h"
 
 struct rue_watch;
 

@@ -11,6 +11,7 @@
 #include "hash.h"
 #include "interrupt.h"
 #include "machine.h"
+#include "recommendation_file.h"
 #include "study_opening.h"
 #include "study_outcome.h"
 #include "study_prior.h"

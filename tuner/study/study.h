@@ -12,40 +12,12 @@
 #ifndef RUE_STUDY_H
 #define RUE_STUDY_H
 
-#include "study_ledger.h"
-#include "study_outcome.h"
-#include "study_setup.h"
-
-/* How a run ended. */
-struct rue_study_end {
-    rue_status ran;
-    rue_error why;     /* it failed */
-    rue_error lost;    /* why its findings were not stored, or not written */
-    char kept[256];    /* the earlier recommendations that were not replaced; "": none */
-    char written[256]; /* the files of reports; "": none */
-};
-
-struct rue_study {
-    struct rue_study_setup setup;
-    struct rue_study_ledger ledger;
-    struct rue_study_outcome outcome;
-    struct rue_study_end end;
-};
+#include "study_parts.h"
 
 /* Nothing has to be closed after an error. */
 rue_status rue_study_open(const struct rue_study_goal *goal, struct rue_progress *progress,
                           struct rue_study **out, rue_error *error) RUE_MUST_CHECK;
 void rue_study_close(struct rue_study *study);
-
-/* Applies the rules to a variant, and compares the recommendation with the baselines. The caller closes
- * `*out`. RUE_MEMORY. */
-rue_status rue_study_select(const struct rue_study *study, size_t variant, struct rue_selection **out,
-                            struct rue_baseline_findings *baselines, rue_error *error) RUE_MUST_CHECK;
-
-/* Applies the rules to all variants. `*out` borrows from the study but owns the matrices from then on; close
- * it with rue_further_answers_close and rue_tally_findings_close. */
-rue_status rue_study_findings(struct rue_study *study, struct rue_findings **out,
-                              rue_error *error) RUE_MUST_CHECK;
 
 /* Stores the findings, unless the run ended early and rue_study_keep_earlier finds an earlier result: then
  * they are `unsaved`. A failure becomes study->end.lost. */

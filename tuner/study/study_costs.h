@@ -2,7 +2,7 @@
 #ifndef RUE_STUDY_COSTS_H
 #define RUE_STUDY_COSTS_H
 
-#include "study.h"
+#include "study_ledger.h"
 
 /* Derives one worker's rate and the overhead of a trial from the first ok trial of the variant's loader. */
 void rue_study_note_loader(struct rue_study_setup *setup, size_t variant,

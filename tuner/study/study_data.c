@@ -24,6 +24,8 @@
 #include "subset.h"
 #include "units.h"
 
+#include "recommendation_file.h"
+
 enum { SAMPLE_FLOOR = 128 };
 
 /* Fails for a cold study if the runner cannot prove that its trials are cold. */

@@ -6,11 +6,13 @@
 #include "knob_list.h"
 #include "objective.h"
 #include "ranking_rules.h"
-#include "recommendation_file.h"
 #include "report.h"
 #include "runner_address.h"
 #include "source.h"
 #include "units.h"
+
+struct rue_recommendation;
+struct rue_recommended;
 
 /* The default budget. */
 #define RUE_STUDY_BUDGET_NS (120 * RUE_NS_PER_S)

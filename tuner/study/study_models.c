@@ -8,6 +8,8 @@
 #include "units.h"
 #include "word_list.h"
 
+#include "recommendation_file.h"
+
 static const char default_models[] = "resnet18,resnet50,efficientnet_v2_s,vit_b_16";
 
 /* "resnet50" becomes "resnet50@h100" if a device was given. RUE_USAGE: the name is too long. */

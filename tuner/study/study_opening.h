@@ -6,7 +6,7 @@
 #ifndef RUE_STUDY_OPENING_H
 #define RUE_STUDY_OPENING_H
 
-#include "study.h"
+#include "study_ledger.h"
 
 /* Chooses the models. (study_models.c) */
 rue_status rue_study_choose_models(struct rue_study_setup *setup, rue_error *error) RUE_MUST_CHECK;

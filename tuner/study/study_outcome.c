@@ -17,7 +17,6 @@
 #include "machine.h"
 #include "recommendation_file.h"
 #include "report.h"
-#include "study.h"
 #include "study_recording.h"
 #include "tally.h"
 #include "workload_json.h"
@@ -34,6 +33,15 @@ static rue_status list_disturbed(struct rue_study_ledger *ledger, rue_error *err
     return RUE_OK;
 }
 
+/* The key of a variant in stored findings, see rue_recommendation_scenario. */
+static void scenario_key(const struct rue_study_setup *setup, size_t variant, char out[RUE_LEDGER_KEY_BYTES])
+{
+    char workload[RUE_WORKLOAD_TEXT_BYTES];
+    struct rue_store_scenario scenario = rue_study_scenario(setup, variant, RUE_NONE);
+    rue_workload_canonical(&scenario.workload, workload);
+    rue_recommendation_scenario(&scenario, workload, out);
+}
+
 /* Describes the part of the store that the findings use. */
 static rue_status describe_ledger(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
                                   bool under_way, rue_error *error)
@@ -41,7 +49,7 @@ static rue_status describe_ledger(const struct rue_study_setup *setup, struct ru
     struct rue_findings_ledger *kept = &ledger->kept.facts;
     rue_status status = rue_store_count_trials(ledger->store, &kept->trials, error);
     if (status != RUE_OK) return status;
-    for (size_t v = 0; v < setup->variant_count; v++) rue_study_key(setup, v, ledger->kept.scenarios[v]);
+    for (size_t v = 0; v < setup->variant_count; v++) scenario_key(setup, v, ledger->kept.scenarios[v]);
     free(ledger->kept.rules_json);
     ledger->kept.rules_json = rue_recommendation_rules_json(&setup->goal.search.rules);
     if (!ledger->kept.rules_json) return rue_fail_memory(error, "rules", sizeof setup->goal.search.rules);
@@ -111,7 +119,7 @@ static bool is_about_study(const struct rue_findings_ledger *kept, const struct 
 {
     for (size_t v = 0; v < setup->variant_count; v++) {
         char key[RUE_LEDGER_KEY_BYTES];
-        rue_study_key(setup, v, key);
+        scenario_key(setup, v, key);
         for (size_t k = 0; k < kept->scenario_count; k++)
             if (strcmp(kept->scenarios[k], key) == 0) return true;
     }
@@ -200,7 +208,7 @@ bool rue_study_keep_earlier(const struct rue_study_setup *setup, struct rue_stud
         char name[128], label[RUE_CONFIG_TEXT_BYTES], key[RUE_LEDGER_KEY_BYTES];
         if (part->best == RUE_NONE) continue;
         for (size_t v = 0; v < findings->variant_count; v++) {
-            rue_study_key(setup, v, key);
+            scenario_key(setup, v, key);
             bool is_same = none || strcmp(key, earlier->ledger.scenarios[i]) == 0;
             kept |= is_same && findings->variants[v].selection->recommended == RUE_NONE;
         }

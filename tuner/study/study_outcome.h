@@ -1,24 +1,8 @@
-/* The outcome of a study, and the part of it that is stored. */
+/* What a study found, and the part of it that is stored. */
 #ifndef RUE_STUDY_OUTCOME_H
 #define RUE_STUDY_OUTCOME_H
 
-#include "study_ledger.h"
-#include "study_setup.h"
-
-struct rue_study_outcome {
-    struct rue_outcome_variant {
-        struct rue_cost_matrix *matrix; /* NULL until the run has ended */
-        struct rue_job_lengths lengths; /* lengths of the job at which the answer changes */
-        bool claimed;
-        struct rue_claim claim;          /* of a predicting strategy, if `claimed` */
-        struct rue_knowledge *knowledge; /* owned; NULL if the strategy has none */
-    } variants[RUE_STUDY_VARIANTS_MAX];
-    struct rue_recheck_findings recheck;        /* of rue check */
-    const char *profiles[RUE_STUDY_MODELS_MAX]; /* of the models, for the findings */
-    struct rue_change_findings changes;         /* without its lists */
-    bool partial;
-    char partial_reason[160];
-};
+#include "study_parts.h"
 
 /* Stores the findings as a recommendation.json, with their ledger, which is added to `findings`. RUE_STORE,
  * RUE_MEMORY. */
@@ -48,5 +32,15 @@ rue_status rue_study_note_change(const struct rue_study_setup *setup, struct rue
 /* The same for a node of a farm that was dropped; its discarded trials are not reused. */
 rue_status rue_study_note_dropped(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
                                   const struct rue_dropped_node *node, rue_error *error) RUE_MUST_CHECK;
+
+/* Applies the rules to a variant, and compares the recommendation with the baselines. The caller closes
+ * `*out`. RUE_MEMORY. */
+rue_status rue_study_select(const struct rue_study *study, size_t variant, struct rue_selection **out,
+                            struct rue_baseline_findings *baselines, rue_error *error) RUE_MUST_CHECK;
+
+/* Applies the rules to all variants. `*out` borrows from the study but owns the matrices from then on; close
+ * it with rue_further_answers_close and rue_tally_findings_close. */
+rue_status rue_study_findings(struct rue_study *study, struct rue_findings **out,
+                              rue_error *error) RUE_MUST_CHECK;
 
 #endif

@@ -6,6 +6,7 @@
 
 #include "json_canonical.h"
 #include "machine.h"
+#include "recommendation_file.h"
 
 /* Standard deviation of the change of a loader's parameters, as logarithms: on the same machine with the same
  * data, with other data, and on another machine. */

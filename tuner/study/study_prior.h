@@ -2,7 +2,7 @@
 #ifndef RUE_STUDY_PRIOR_H
 #define RUE_STUDY_PRIOR_H
 
-#include "study.h"
+#include "study_ledger.h"
 
 /* Makes each variant's prior from the goal's, after the plan, and reports what is used. For a check the prior
  * assumes that nothing has changed. RUE_MEMORY; RUE_USAGE: a check with another loader. */

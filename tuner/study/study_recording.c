@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "study_views.h"
 #include "units.h"
 
 rue_status rue_study_open_recording(struct rue_study_setup *setup, rue_error *error)

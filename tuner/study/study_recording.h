@@ -2,7 +2,7 @@
 #ifndef RUE_STUDY_RECORDING_H
 #define RUE_STUDY_RECORDING_H
 
-#include "study.h"
+#include "study_ledger.h"
 
 /* Reads the table and opens a runner that answers with its times. */
 rue_status rue_study_open_recording(struct rue_study_setup *setup, rue_error *error) RUE_MUST_CHECK;

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "hash.h"
-#include "workload_json.h"
 
 /* Whether another variant is a copy: the same data in the same format. */
 static bool has_copy(const struct rue_study_setup *setup, size_t index)
@@ -45,10 +44,10 @@ struct rue_store_scenario rue_study_scenario(const struct rue_study_setup *setup
     return scenario;
 }
 
-void rue_study_key(const struct rue_study_setup *setup, size_t variant, char out[RUE_LEDGER_KEY_BYTES])
+rue_status rue_study_open_matrix(const struct rue_study_setup *setup, struct rue_cost_matrix **out,
+                                 rue_error *error)
 {
-    char workload[RUE_WORKLOAD_TEXT_BYTES];
-    struct rue_store_scenario scenario = rue_study_scenario(setup, variant, RUE_NONE);
-    rue_workload_canonical(&scenario.workload, workload);
-    rue_recommendation_scenario(&scenario, workload, out);
+    const char *names[RUE_STUDY_MODELS_MAX];
+    for (size_t m = 0; m < setup->model_count; m++) names[m] = setup->models[m].name;
+    return rue_cost_matrix_open(setup->configs, setup->config_count, names, setup->model_count, out, error);
 }

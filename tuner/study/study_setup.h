@@ -145,11 +145,12 @@ static inline int rue_study_most_ranks(const struct rue_study_setup *setup)
     return ranks->count ? ranks->at[ranks->count - 1] : setup->goal.loader.workload.world_size;
 }
 
+/* A matrix of the study's models and configurations, without times. The caller closes `*out`. RUE_MEMORY. */
+rue_status rue_study_open_matrix(const struct rue_study_setup *setup, struct rue_cost_matrix **out,
+                                 rue_error *error) RUE_MUST_CHECK;
+
 /* The data, workload, model and runner of the trials of a variant and a model (RUE_NONE: none). */
 struct rue_store_scenario rue_study_scenario(const struct rue_study_setup *setup, size_t variant,
                                              size_t model);
-
-/* The key of a variant in stored findings, see rue_recommendation_scenario. */
-void rue_study_key(const struct rue_study_setup *setup, size_t variant, char out[RUE_LEDGER_KEY_BYTES]);
 
 #endif

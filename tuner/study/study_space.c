@@ -9,6 +9,7 @@
 #include "knob_list.h"
 #include "machine.h"
 #include "progress.h"
+#include "recommendation_file.h"
 #include "suggest.h"
 #include "word_list.h"
 

@@ -2,7 +2,7 @@
 #ifndef RUE_STUDY_SPACE_H
 #define RUE_STUDY_SPACE_H
 
-#include "study.h"
+#include "study_ledger.h"
 
 /* RUE_USAGE if pin_memory was given and nothing depends on it. */
 rue_status rue_study_check_pinning(const struct rue_study_setup *setup, rue_error *error) RUE_MUST_CHECK;

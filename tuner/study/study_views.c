@@ -51,14 +51,6 @@ static rue_status add_row(const struct rue_study_setup *setup, const struct rue_
     return RUE_OK;
 }
 
-rue_status rue_study_open_matrix(const struct rue_study_setup *setup, struct rue_cost_matrix **out,
-                                 rue_error *error)
-{
-    const char *names[RUE_STUDY_MODELS_MAX];
-    for (size_t m = 0; m < setup->model_count; m++) names[m] = setup->models[m].name;
-    return rue_cost_matrix_open(setup->configs, setup->config_count, names, setup->model_count, out, error);
-}
-
 rue_status rue_study_matrix(const struct rue_study_setup *setup, const struct rue_study_ledger *ledger,
                             size_t variant, struct rue_cost_matrix **out, rue_error *error)
 {

@@ -2,11 +2,7 @@
 #ifndef RUE_STUDY_VIEWS_H
 #define RUE_STUDY_VIEWS_H
 
-#include "study.h"
-
-/* A matrix of the study's models and configurations, without times. The caller closes `*out`. RUE_MEMORY. */
-rue_status rue_study_open_matrix(const struct rue_study_setup *setup, struct rue_cost_matrix **out,
-                                 rue_error *error) RUE_MUST_CHECK;
+#include "study_parts.h"
 
 /* The matrix of a variant's trials so far. Trials since a change of the machine are corrected to its former
  * speed. For a predicting strategy: only first batches and failures; it estimates the times itself. The
