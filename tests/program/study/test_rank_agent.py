@@ -209,6 +209,7 @@ def test_a_runner_that_ends_is_reported_and_started_again(tuner):
     first = one.script.pids()
     end = one.ask(op="end")
     assert end["ended"] in ("ended", "was killed by SIGTERM") and end["out_of_memory"] is False
+    assert end["exit_code"] == (0 if end["ended"] == "ended" else -1)
     assert one.ask(op="hello", protocol="rue.runner/1")["runner"] == "scripted 1.0"
     wait_until(lambda: len(one.script.pids()) == 2, one.process)
     assert wait_until_ended(first) and one.close()[0] == 0
