@@ -349,16 +349,6 @@ static rue_status load_items(struct conversion *c, rue_error *error)
 
 /* ---- the end ---- */
 
-/* Users know the destination, not the temporary folder that an error names. */
-static rue_status fail_with_path(const struct conversion *c, rue_status status, const rue_error *why,
-                                 rue_error *error)
-{
-    const char *inside = strstr(why->message, c->data);
-    if (!inside) return rue_fail(error, status, "%s", why->message);
-    return rue_fail(error, status, "%.*s%s%s", (int)(inside - why->message), why->message, c->path,
-                    inside + strlen(c->data));
-}
-
 /* A folder never replaces a file. */
 static rue_status check_file_kind(const struct conversion *c, rue_error *error)
 {
@@ -379,20 +369,19 @@ static void note_remark(const struct conversion *c)
 
 static rue_status write_data(struct conversion *c, rue_error *error)
 {
-    rue_error why = {0};
-    rue_status status = rue_sink_open(c->format, c->data, &c->sink_options, &c->sink, &why);
+    rue_status status = rue_sink_open(c->format, c->data, &c->sink_options, &c->sink, error);
     if (status == RUE_OK) note_remark(c);
-    if (status == RUE_OK) status = check_file_kind(c, &why);
+    if (status == RUE_OK) status = check_file_kind(c, error);
     if (status == RUE_OK)
-        status = c->format->lists_files                          ? list_items(c, &why)
-                 : c->sink_options.mode == RUE_RAW               ? copy_items(c, NULL, &why)
-                 : rue_source_variant(c->source).mode == RUE_RAW ? load_items(c, &why)
-                                                                 : copy_tensors(c, &why);
-    if (status == RUE_OK) status = rue_sink_finish(c->sink, &why);
+        status = c->format->lists_files                          ? list_items(c, error)
+                 : c->sink_options.mode == RUE_RAW               ? copy_items(c, NULL, error)
+                 : rue_source_variant(c->source).mode == RUE_RAW ? load_items(c, error)
+                                                                 : copy_tensors(c, error);
+    if (status == RUE_OK) status = rue_sink_finish(c->sink, error);
     rue_sink_close(c->sink);
     c->sink = NULL;
     c->out->elapsed_ns = rue_clock_now_ns() - c->start_ns;
-    if (status != RUE_OK) return fail_with_path(c, status, &why, error);
+    if (status != RUE_OK) return status;
     return rue_part_publish(c->data, c->path, c->options->overwrite, error);
 }
 

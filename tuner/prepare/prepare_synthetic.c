@@ -43,7 +43,8 @@ static rue_status write_photo(const struct job *job, uint64_t index, size_t *byt
     int why = file && fwrite(jpeg, 1, *bytes, file) == *bytes ? 0 : errno;
     if (file && fclose(file) != 0 && !why) why = errno;
     if (why)
-        status = rue_fail(error, RUE_STORE, "cannot write %s: %s%s", path, strerror(why), rue_advice(why));
+        status = rue_fail(error, RUE_STORE, "cannot write %s/%s: %s%s", job->whole, name, strerror(why),
+                          rue_advice(why));
     free(jpeg);
     return status;
 }
@@ -85,9 +86,7 @@ static rue_status run_workers(struct job *job, struct rue_progress *progress, ru
     }
     for (int i = 0; i < started; i++) pthread_join(threads[i], NULL);
     if (job->error.status == RUE_OK) return RUE_OK;
-    bool inside = strstr(job->error.message, job->folder);
-    return rue_fail(error, job->error.status, "%s%s%s", inside ? job->whole : "", inside ? ": " : "",
-                    job->error.message);
+    return rue_fail(error, job->error.status, "%s", job->error.message);
 }
 
 rue_status rue_prepare_synthetic(uint64_t count, uint64_t seed, const char *path,

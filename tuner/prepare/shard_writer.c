@@ -20,22 +20,25 @@ rue_status rue_shard_writer_open(struct rue_shard_writer *w, const char *path, c
 {
     *w = (struct rue_shard_writer){.options = options, .extension = extension};
     snprintf(w->folder, sizeof w->folder, "%s", path);
-    return mkdir(path, 0777) == 0 ? RUE_OK : fail_shard(path, error);
+    return mkdir(path, 0777) == 0 ? RUE_OK : fail_shard(rue_sink_path(options, path), error);
 }
 
-static rue_status begin_file(struct rue_shard_writer *w, rue_error *error)
+static rue_status begin_file(struct rue_shard_writer *w, const char *name, rue_error *error)
 {
-    w->shard = fopen(w->path, "wxe");
+    char path[sizeof w->path];
+    snprintf(path, sizeof path, "%s/%s", w->folder, name);
+    snprintf(w->path, sizeof w->path, "%s/%s", rue_sink_path(w->options, w->folder), name);
+    w->shard = fopen(path, "wxe");
     w->bytes = 0;
     return w->shard ? RUE_OK : fail_shard(w->path, error);
 }
 
 rue_status rue_shard_writer_begin(struct rue_shard_writer *w, rue_error *error)
 {
+    char name[PATH_MAX];
     if (w->shard) return RUE_OK;
-    snprintf(w->path, sizeof w->path, "%s/%s-%06" PRIu64 "%s", w->folder, w->options->split, w->shards++,
-             w->extension);
-    return begin_file(w, error);
+    snprintf(name, sizeof name, "%s-%06" PRIu64 "%s", w->options->split, w->shards++, w->extension);
+    return begin_file(w, name, error);
 }
 
 rue_status rue_shard_writer_write(struct rue_shard_writer *w, const void *data, uint64_t bytes,
@@ -66,13 +69,6 @@ rue_status rue_shard_writer_count(struct rue_shard_writer *w, rue_error *error)
     return w->bytes >= w->options->shard_bytes ? end_shard(w, error) : RUE_OK;
 }
 
-/* Begins a file beside the shards. */
-static rue_status begin_beside(struct rue_shard_writer *w, const char *name, rue_error *error)
-{
-    snprintf(w->path, sizeof w->path, "%s/%s", w->folder, name);
-    return begin_file(w, error);
-}
-
 static rue_status write_line(struct rue_shard_writer *w, const char *text, rue_error *error)
 {
     rue_status status = rue_shard_writer_write(w, text, strlen(text), error);
@@ -82,7 +78,7 @@ static rue_status write_line(struct rue_shard_writer *w, const char *text, rue_e
 static rue_status write_classes(struct rue_shard_writer *w, rue_error *error)
 {
     if (w->options->class_count == 0) return RUE_OK;
-    rue_status status = begin_beside(w, RUE_CLASS_LIST_FILE, error);
+    rue_status status = begin_file(w, RUE_CLASS_LIST_FILE, error);
     for (size_t i = 0; status == RUE_OK && i < w->options->class_count; i++) {
         const char *name = w->options->classes[i];
         if (strchr(name, '\n'))
@@ -96,7 +92,7 @@ static rue_status write_classes(struct rue_shard_writer *w, rue_error *error)
 static rue_status write_made_with(struct rue_shard_writer *w, rue_error *error)
 {
     if (!w->options->made_with) return RUE_OK;
-    rue_status status = begin_beside(w, RUE_MADE_WITH_FILE, error);
+    rue_status status = begin_file(w, RUE_MADE_WITH_FILE, error);
     if (status == RUE_OK) status = write_line(w, w->options->made_with, error);
     return status == RUE_OK ? end_file(w, error) : status;
 }

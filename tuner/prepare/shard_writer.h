@@ -11,7 +11,7 @@
 struct rue_shard_writer {
     const struct rue_sink_options *options;
     const char *extension;                      /* ".tar" */
-    char folder[PATH_MAX], path[PATH_MAX + 64]; /* `path` is that of the shard */
+    char folder[PATH_MAX], path[PATH_MAX + 64]; /* `path` is that of the shard, for messages */
     FILE *shard;                                /* NULL: no shard is open */
     uint64_t shards;                            /* number of shards begun */
     uint64_t added;                             /* number of items */

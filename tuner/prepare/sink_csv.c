@@ -38,8 +38,8 @@ static rue_status open_csv(void *state, const char *path, const struct rue_sink_
     struct list *list = state;
     char name[PATH_MAX];
     list->options = options;
-    snprintf(list->path, sizeof list->path, "%s", path);
-    snprintf(name, sizeof name, "%s", options->name ? options->name : path);
+    snprintf(list->path, sizeof list->path, "%s", rue_sink_path(options, path));
+    memcpy(name, list->path, sizeof name);
     list->file = fopen(path, "wxe");
     if (!list->file || !realpath(dirname(name), list->folder) || !getcwd(list->current, sizeof list->current))
         return fail_csv(list, error);

@@ -35,7 +35,7 @@ static rue_status open_folder(void *state, const char *path, const struct rue_si
 {
     struct folder *folder = state;
     folder->options = options;
-    snprintf(folder->path, sizeof folder->path, "%s", path);
+    snprintf(folder->path, sizeof folder->path, "%s", rue_sink_path(options, path));
     folder->fd = mkdir(path, 0777) == 0 ? open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
     return folder->fd >= 0 ? RUE_OK : fail_folder(folder, "", error);
 }

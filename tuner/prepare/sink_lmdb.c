@@ -81,10 +81,10 @@ static bool is_single(const struct rue_sink_options *options)
     return length > 4 && strcmp(options->name + length - 4, ".mdb") == 0;
 }
 
-static int open_env(struct lmdb *lmdb)
+static int open_env(struct lmdb *lmdb, const char *path)
 {
     int code = mdb_env_create(&lmdb->env);
-    if (code == 0) code = mdb_env_open(lmdb->env, lmdb->path, MDB_NOSUBDIR | MDB_NOLOCK | MDB_NOSYNC, 0666);
+    if (code == 0) code = mdb_env_open(lmdb->env, path, MDB_NOSUBDIR | MDB_NOLOCK | MDB_NOSYNC, 0666);
     if (code == 0) code = begin_txn(lmdb, 0);
     return code == 0 ? mdb_dbi_open(lmdb->txn, NULL, 0, &lmdb->database) : code;
 }
@@ -95,8 +95,11 @@ static rue_status open_lmdb(void *state, const char *path, const struct rue_sink
     struct lmdb *lmdb = state;
     lmdb->options = options;
     bool single = is_single(options);
-    snprintf(lmdb->path, sizeof lmdb->path, "%s%s", path, single ? "" : "/data.mdb");
-    int code = single || mkdir(path, 0777) == 0 ? open_env(lmdb) : errno;
+    const char *end = single ? "" : "/data.mdb";
+    char file[PATH_MAX];
+    snprintf(file, sizeof file, "%s%s", path, end);
+    snprintf(lmdb->path, sizeof lmdb->path, "%s%s", rue_sink_path(options, path), end);
+    int code = single || mkdir(path, 0777) == 0 ? open_env(lmdb, file) : errno;
     return code == 0 ? RUE_OK : fail_lmdb(lmdb, code, error);
 }
 

@@ -56,7 +56,7 @@ static rue_status open_tensor(void *state, const char *path, const struct rue_si
                               rue_error *error)
 {
     struct tensor *tensor = state;
-    snprintf(tensor->path, sizeof tensor->path, "%s", path);
+    snprintf(tensor->path, sizeof tensor->path, "%s", rue_sink_path(options, path));
     tensor->fd = -1;
     tensor->options = options;
     tensor->record_bytes = rue_sink_item_bytes(options);
@@ -69,7 +69,7 @@ static rue_status open_tensor(void *state, const char *path, const struct rue_si
     tensor->checksums = tensor->labels + options->count;
     tensor->fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (tensor->fd >= 0) return RUE_OK;
-    return rue_fail(error, RUE_STORE, "cannot create %s: %s%s", path, strerror(errno),
+    return rue_fail(error, RUE_STORE, "cannot create %s: %s%s", tensor->path, strerror(errno),
                     rue_advice_or(errno, "; write to another folder"));
 }
 

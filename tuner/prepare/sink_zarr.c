@@ -299,7 +299,7 @@ static rue_status open_zarr(void *state, const char *path, const struct rue_sink
     struct zarr *zarr = state;
     zarr->options = options;
     zarr->fd = -1;
-    snprintf(zarr->path, sizeof zarr->path, "%s", path);
+    snprintf(zarr->path, sizeof zarr->path, "%s", rue_sink_path(options, path));
     rue_status status = describe_array(zarr, error);
     if (status != RUE_OK) return status;
     size_t chunk = zarr->array.chunk_bytes, block = zarr->array.chunk[0] * rue_sink_item_bytes(options);
