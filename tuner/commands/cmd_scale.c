@@ -64,7 +64,7 @@ static const struct rue_option options_table[] = {
                       "knob. It may be repeated."},
     [RANKS] =
         {"ranks", RUE_OPTION_LIST, "LIST", NULL, "scale over ranks of --launch, such as 1,2,4,8", 0, 0, NULL,
-         .set_by = RUE_SET_BY_FLAG,
+         .set_by = RUE_SET_BY_FLAG, .usual = "all of --launch",
          .more =
              "Ranks 0 to N-1 of the launcher make the trials of N ranks. In one all share the job (strong "
              "scaling), in one the job is that of each (weak). 1 is always included. See "

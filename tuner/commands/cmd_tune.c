@@ -131,19 +131,21 @@ static const struct rue_option options_table[] = {
     [KNOB] = {RUE_STUDY_OPTION_KNOB,
               .more = "Example: multiprocessing_context=fork,spawn. It may be repeated."},
     [MAX_WORKERS] = {"max-workers", RUE_OPTION_COUNT, "N", NULL, "largest number of workers to try", 0,
-                     WORKERS_MAX, NULL, .group = RUE_GROUP_SPACE},
+                     WORKERS_MAX, NULL, .group = RUE_GROUP_SPACE, .usual = "no limit"},
     [MAX_MEMORY] = {RUE_STUDY_OPTION_MAX_MEMORY},
 
     [BATCHES] = {"batches", RUE_OPTION_COUNT, "N", NULL, "length of the job in largest batches", 1,
-                 BATCHES_MAX, NULL, .group = RUE_GROUP_JOB,
+                 BATCHES_MAX, NULL, .group = RUE_GROUP_JOB, .usual = "from --images",
                  .more = "It replaces --images: N times the largest batch size."},
     [GOAL] = {"goal", RUE_OPTION_WORD, "WHAT", "time", "optimise time, throughput or first-batch", 0, 0,
               rue_goal_names, .group = RUE_GROUP_JOB,
               .more = "The time of the job, the steady throughput, or the time until the first batch."},
     [MAX_FIRST_BATCH] = {"max-first-batch", RUE_OPTION_DURATION, "TIME", NULL,
-                         "latest time of the first batch, such as 500ms", 0, 0, NULL, .group = RUE_GROUP_JOB},
+                         "latest time of the first batch, such as 500ms", 0, 0, NULL, .group = RUE_GROUP_JOB,
+                         .usual = "no limit"},
     [GPUS] = {"gpus", RUE_OPTION_LIST, "LIST", NULL, "GPUs to load for at once, such as 0,1 or 0..7", 0, 0,
-              NULL, .group = RUE_GROUP_JOB, .more = "Each GPU has a loader of its own."},
+              NULL, .group = RUE_GROUP_JOB, .usual = "one loader",
+              .more = "Each GPU has a loader of its own."},
     [RANK] = {RUE_DATA_RANK},
     [WORLD_SIZE] = {RUE_DATA_WORLD_SIZE},
 
@@ -162,7 +164,7 @@ static const struct rue_option options_table[] = {
     [REPEATS] = {"repeats", RUE_OPTION_COUNT, "N", "1", "measure each configuration N times", 1, 1000, NULL,
                  .group = RUE_GROUP_BUDGET},
     [PRIOR] = {"prior", RUE_OPTION_PATH, "STUDY", NULL, "start from an earlier study, such as rue-out/photos",
-               0, 0, NULL, .group = RUE_GROUP_BUDGET},
+               0, 0, NULL, .group = RUE_GROUP_BUDGET, .usual = "none"},
 
     [SAMPLE] = {"sample", RUE_OPTION_COUNT, "N", "1024", "raw images to convert for the comparison", 1,
                 1000000, NULL, .group = RUE_GROUP_DATA},
@@ -187,10 +189,10 @@ static const struct rue_option options_table[] = {
 
     [TRIAL_TIMEOUT] = {RUE_STUDY_OPTION_TRIAL_TIMEOUT},
     [TABLE] = {"table", RUE_OPTION_PATH, "FILE", NULL, "search the times of a CSV table, without trials", 0,
-               0, NULL, .group = RUE_GROUP_ADVANCED,
+               0, NULL, .group = RUE_GROUP_ADVANCED, .usual = "none",
                .more = "To try a strategy: its trials are answered from the table, in virtual time."},
     [MAP] = {"map", RUE_OPTION_LIST, "LIST", NULL, "columns of the table, such as time_s=seconds", 0, 0, NULL,
-             .group = RUE_GROUP_ADVANCED},
+             .group = RUE_GROUP_ADVANCED, .usual = "the standard names"},
 };
 
 static const struct rue_ranking_options ranking_options = {TOP_N, OBJECTIVE, WEIGHTS, SET_EPSILON};

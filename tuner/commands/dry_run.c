@@ -40,31 +40,7 @@ static void add_space(struct defaults *defaults, const struct rue_study_setup *s
 
 static void find_defaults(const struct rue_study_setup *setup, struct defaults *out)
 {
-    static const struct rue_unset usual[] = {
-        {"device", "rtx-a5000"},
-        {"batches", "from --images"},
-        {"max-workers", "no limit"},
-        {"max-first-batch", "no limit"},
-        {"trial-timeout", "10 times its expected time, at least 1m"},
-        {"prior", "none"},
-        {"knob", "none"},
-        {"gpus", "one loader"},
-        {"launch", "this machine"},
-        {"ranks", "all of --launch"},
-        {"augment", "mild, if --transform is train"},
-        {"rank", "0"},
-        {"world-size", "1"},
-        {"runner", "rue runner"},
-        {"runner-fd", "none"},
-        {"table", "none"},
-        {"map", "the standard names"},
-        {"image-key", "the standard names"},
-        {"label-key", "the standard names"},
-        {"subset", "all"},
-        {"weights", "1 each"},
-    };
     *out = (struct defaults){0};
-    for (size_t i = 0; i < sizeof usual / sizeof *usual; i++) add_default(out, usual[i].name, usual[i].text);
     add_space(out, setup);
     for (size_t m = 0; m < setup->model_count; m++)
         append_word(out->models, sizeof out->models, setup->models[m].name);
@@ -73,6 +49,7 @@ static void find_defaults(const struct rue_study_setup *setup, struct defaults *
     bool shared = several && !setup->goal.job.batches; /* one epoch of all loaders */
     snprintf(out->images, sizeof out->images, "%" PRIu64, shared ? first->opened.images : first->job_images);
     snprintf(out->memory, sizeof out->memory, "%" PRIu64 "M", setup->memory_bytes >> 20);
+    add_default(out, "augment", "mild, if --transform is train");
     add_default(out, "model", out->models);
     add_default(out, "images", out->images);
     add_default(out, "max-memory", out->memory);

@@ -10,16 +10,17 @@
 /* The names of images and labels in the data, for formats that have names for them. */
 #define RUE_DATA_IMAGE_KEY                                                                                \
     "image-key", RUE_OPTION_TEXT, "NAME", NULL, "name of the images: column, feature or extension", 0, 0, \
-        NULL, .group = RUE_GROUP_DATA,                                                                    \
+        NULL, .group = RUE_GROUP_DATA, .usual = "the standard names",                                     \
               .more = "Without it, the names that are common in each format are tried."
-#define RUE_DATA_LABEL_KEY \
-    "label-key", RUE_OPTION_TEXT, "NAME", NULL, "name of the labels", 0, 0, NULL, .group = RUE_GROUP_DATA
+#define RUE_DATA_LABEL_KEY                                                        \
+    "label-key", RUE_OPTION_TEXT, "NAME", NULL, "name of the labels", 0, 0, NULL, \
+        .group = RUE_GROUP_DATA, .usual = "the standard names"
 
 /* Items of the data. */
 #define RUE_DATA_SUBSET                                                                                      \
     "subset", RUE_OPTION_TEXT, "ITEMS", NULL, "use only these: 0:1000, 10%, class:NAME or @FILE", 0, 0,      \
         NULL,                                                                                                \
-        .group = RUE_GROUP_DATA,                                                                             \
+        .group = RUE_GROUP_DATA, .usual = "all",                                                             \
         .more = "Numbers are from 0 in the order of the data, as in slices of Python: 0,5,7:20. A share is " \
                 "drawn at random: 10% or 10%,seed=3; 10%: is the rest. FILE has a name or number per line."
 
@@ -63,10 +64,11 @@ rue_status rue_workload_settle(const struct rue_options *options, struct rue_wor
 /* One of several ranks, each on its own machine. */
 #define RUE_DATA_RANK                                                                                     \
     "rank", RUE_OPTION_COUNT, "R", NULL, "load only the share of rank R, from 0 [0]", 0, INT32_MAX, NULL, \
-        .group = RUE_GROUP_JOB, .more = "It needs --world-size. The other ranks run on other machines."
+        .group = RUE_GROUP_JOB, .usual = "0",                                                             \
+        .more = "It needs --world-size. The other ranks run on other machines."
 #define RUE_DATA_WORLD_SIZE                                                                               \
     "world-size", RUE_OPTION_COUNT, "N", NULL, "number of ranks that share the images [1]", 1, INT32_MAX, \
-        NULL, .group = RUE_GROUP_JOB
+        NULL, .group = RUE_GROUP_JOB, .usual = "1"
 
 /* Sets the rank of the workload from these two options, if they are given. RUE_USAGE: the rank is out of
  * range. */

@@ -466,7 +466,7 @@ const char *rue_options_command_line(const struct rue_options *options)
 }
 
 /* The value and its origin. An unset flag is "false"; other unset options have the text in `unset`, or
- * NULL. */
+ * their usual one, or NULL. */
 static const char *find_option_value(const struct rue_options *options, const struct rue_unset *unset,
                                      size_t index, const char **origin)
 {
@@ -476,7 +476,7 @@ static const char *find_option_value(const struct rue_options *options, const st
     if (value->text) return value->text;
     if (option->kind == RUE_OPTION_FLAG) return "false";
     while (unset->name && strcmp(unset->name, option->name) != 0) unset++;
-    return unset->text;
+    return unset->name ? unset->text : option->usual;
 }
 
 void rue_options_show(const struct rue_options *options, const struct rue_unset *unset,

@@ -64,7 +64,8 @@ struct rue_option {
     const char *const *words; /* of a word or a list, NULL at the end */
     enum rue_option_setter set_by;
     enum rue_option_group group;
-    const char *more; /* (optional) sentences that `rue help COMMAND` adds */
+    const char *more;  /* (optional) sentences that `rue help COMMAND` adds */
+    const char *usual; /* (optional) what it means without a value, for rue_options_show */
 };
 
 enum { RUE_OPTIONS_MAX = 96, RUE_ARGUMENTS_MAX = 64, RUE_COMMAND_LINE_BYTES = 4096 };
@@ -119,8 +120,8 @@ struct rue_unset {
 };
 
 /* Writes each value with its origin, one per line, for --dry-run. `unset` has the texts of options that are
- * not set, NULL name at the end. It may name options of other commands. Options that it does not name are
- * skipped; flags are false. */
+ * not set, NULL name at the end. It may name options of other commands. Options that it does not name have
+ * their usual text, or are skipped; flags are false. */
 void rue_options_show(const struct rue_options *options, const struct rue_unset *unset,
                       const struct rue_report_style *style, FILE *out);
 

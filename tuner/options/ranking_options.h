@@ -14,7 +14,7 @@
         rue_objective_names, .group = RUE_GROUP_ANSWER
 #define RUE_RANKING_WEIGHTS(note)                                                                       \
     "weights", RUE_OPTION_LIST, "LIST", NULL, "weights of models, such as resnet18=3" note, 0, 0, NULL, \
-        .group = RUE_GROUP_ANSWER
+        .group = RUE_GROUP_ANSWER, .usual = "1 each"
 #define RUE_RANKING_SET_EPSILON(fallback, note)                                                          \
     "set-epsilon", RUE_OPTION_PERCENTAGE, "PERCENT", fallback,                                           \
         "largest regret of any model in the smallest set" note, 1, 10000, NULL,                          \

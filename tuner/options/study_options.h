@@ -8,6 +8,7 @@
 /* The search space. */
 #define RUE_STUDY_OPTION_DEVICE                                                                             \
     "device", RUE_OPTION_TEXT, "NAME", NULL, "device that models are simulated on [rtx-a5000]", 0, 0, NULL, \
+        .usual = "rtx-a5000",                                                                               \
         .more = "h100 and h100:bf16 are in the catalogue ('rue models --devices'); 'rue calibrate' "        \
                 "writes h100.json. host:2 computes on 2 CPU threads and cuda:bf16 on a GPU of this "        \
                 "machine, both without simulation."
@@ -16,19 +17,19 @@
 #define RUE_STUDY_OPTION_RUNNER                                                                             \
     "runner", RUE_OPTION_COMMAND, "CMD", NULL, "program that measures another loader than rue's own", 0, 0, \
         NULL,                                                                                               \
-        .set_by = RUE_SET_BY_USER,                                                                          \
+        .set_by = RUE_SET_BY_USER, .usual = "rue runner",                                                   \
         .more = "python3 -m rue_tuner.runner measures PyTorch's DataLoader. Any program that speaks the "   \
                 "protocol of docs/protocol.md can take its place."
 #define RUE_STUDY_OPTION_RUNNER_FD                                                                        \
     "runner-fd", RUE_OPTION_COUNT, "N", NULL, "inherited socket of the program that makes the trials", 3, \
         1 << 20, NULL,                                                                                    \
-        .set_by = RUE_SET_BY_FLAG, .group = RUE_GROUP_ADVANCED,                                           \
+        .set_by = RUE_SET_BY_FLAG, .group = RUE_GROUP_ADVANCED, .usual = "none",                          \
         .more = "In place of --runner: the program that starts rue makes the trials itself, and speaks "  \
                 "the protocol over a socket pair."
 #define RUE_STUDY_OPTION_LAUNCH                                                                            \
     "launch", RUE_OPTION_COMMAND, "CMD", NULL, "start a loader per rank by CMD, such as 'srun -N2'", 0, 0, \
         NULL,                                                                                              \
-        .set_by = RUE_SET_BY_USER, .group = RUE_GROUP_JOB,                                                 \
+        .set_by = RUE_SET_BY_USER, .group = RUE_GROUP_JOB, .usual = "this machine",                        \
         .more = "CMD starts what follows it once per rank: srun, mpirun, torchrun --no-python. All ranks " \
                 "make each trial together, each with its share of the images; the slowest counts. See "    \
                 "docs/cluster.md."
@@ -40,12 +41,13 @@
 #define RUE_STUDY_OPTION_LAUNCH_TIMEOUT                                                                    \
     "launch-timeout", RUE_OPTION_DURATION, "TIME", "5m", "wait for the ranks of --launch at most TIME", 0, \
         0, NULL, .set_by = RUE_SET_BY_USER, .group = RUE_GROUP_ADVANCED
-#define RUE_STUDY_OPTION_TRIAL_TIMEOUT                  \
-    "trial-timeout", RUE_OPTION_DURATION, "TIME", NULL, \
-        "stop a trial after TIME [10 times expected, min 1m]", 0, 0, NULL, .group = RUE_GROUP_ADVANCED
+#define RUE_STUDY_OPTION_TRIAL_TIMEOUT                                     \
+    "trial-timeout", RUE_OPTION_DURATION, "TIME", NULL,                    \
+        "stop a trial after TIME [10 times expected, min 1m]", 0, 0, NULL, \
+        .group = RUE_GROUP_ADVANCED, .usual = "10 times its expected time, at least 1m"
 #define RUE_STUDY_OPTION_KNOB                                                                           \
     "knob", RUE_OPTION_SETTINGS, "NAME=LIST", NULL, "values of another knob of the loader", 0, 0, NULL, \
-        .group = RUE_GROUP_SPACE
+        .group = RUE_GROUP_SPACE, .usual = "none"
 
 #define RUE_STUDY_OPTION_MAX_MEMORY                                                                         \
     "max-memory", RUE_OPTION_BYTES, "SIZE", NULL, "memory for batches in flight, such as 8G [4/5 of free]", \

@@ -16,7 +16,7 @@ static const struct rue_option table[] = {
     [MEMORY] = {"memory", RUE_OPTION_BYTES, "SIZE", NULL, "for batches", 0, 0, NULL},
     [WAY] = {"way", RUE_OPTION_WORD, "WAY", "batch", "how workers share", 0, 0, ways},
     [SEED] = {"seed", RUE_OPTION_COUNT, "K", NULL, "of what is random", 0, INT64_MAX, NULL},
-    [LIMITLESS] = {"limitless", RUE_OPTION_COUNT, "N", NULL, "any number", 0, 0, NULL},
+    [LIMITLESS] = {"limitless", RUE_OPTION_COUNT, "N", NULL, "any number", 0, 0, NULL, .usual = "no limit"},
     [SHARE] = {"share", RUE_OPTION_PERCENTAGE, "PERCENT", NULL, "of all", 10, 5000, NULL},
     [LIMIT] = {"limit", RUE_OPTION_BUDGET, "LIMIT", "2m", "for all", 0, 0, NULL},
     [PART] = {"part", RUE_OPTION_COUNT, "N", "1", "of the whole", 1, 9, NULL, .set_by = RUE_SET_BY_FLAG},
@@ -390,6 +390,7 @@ Test(options, values_are_shown_with_their_origin)
     accept(WORDS(NULL));
     text = printed(print_values);
     cr_assert(strstr(text, "the data's (default)") && strstr(text, "false (default)"), "%s", text);
+    cr_assert(strstr(text, "no limit (default)"), "%s", text);
 }
 
 Test(options, close_accepts_null)
