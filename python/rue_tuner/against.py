@@ -7,7 +7,8 @@ from .errors import Refused, TuneError
 from .loader import Loader
 from .own_loader import OwnLoader
 from .program import find_program
-from .subjects import Rebuilt, UserLoader, make_subject
+from .subjects import Rebuilt, make_subject
+from .user_loader import UserLoader
 
 THEIRS, OURS = "DataLoader", "rue.Loader"  # values of the knob `loader`
 

@@ -81,3 +81,8 @@ def read(path: Path) -> Dict[str, Any]:
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from None
     return document
+
+
+def write(path: Path, document: Dict[str, Any]) -> None:
+    """Raises OSError."""
+    pathlib.Path(path).write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")

@@ -1,7 +1,7 @@
 """rue's own Loader as what is measured: each trial gets a loader of the same data with other knobs."""
 from . import knobs
 from .loader.options import KNOBS, refuse_unknown
-from .subjects import Facts, UserLoader
+from .user_loader import Facts, UserLoader
 
 
 class OwnLoader(UserLoader):

@@ -1,7 +1,5 @@
 """What a study found."""
 import html
-import json
-import pathlib
 from typing import Any, Dict, List, Optional
 
 from . import document as documents
@@ -109,7 +107,7 @@ class Result:
 
     def save(self, path: Path) -> None:
         """Writes recommendation.json, which `load` and `rue check` read. Raises OSError."""
-        pathlib.Path(path).write_text(json.dumps(self.document, indent=1) + "\n", encoding="utf-8")
+        documents.write(path, self.document)
 
     def loader(self, **overrides: Any) -> Any:
         """The recommended rue.Loader: of the data that were tuned for, with what was measured; `overrides` are other
@@ -134,8 +132,8 @@ class Result:
     def check(self, loader: Any, *, budget: str = "30s", models: Any = None, quiet: bool = False, **more: Any) -> str:
         """Whether the recommendation still holds for `loader` here; `more` as for `tune`. Returns the text of
         `rue check`. Raises TuneError if it does not hold, or the check was not conclusive."""
-        from .tuning import check
-        return check(self, loader, budget=budget, models=models, quiet=quiet, **more)
+        from .study import check
+        return check(self.document, loader, budget=budget, models=models, quiet=quiet, **more)
 
 
 def load(path: Path) -> Result:

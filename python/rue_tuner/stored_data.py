@@ -19,7 +19,7 @@ from . import knobs, machine
 from .augmentation import random_transforms
 from .dataloaders import Loading
 from .errors import Refused, one_line
-from .subjects import Subject
+from .user_loader import Subject
 
 try:
     from torchvision import __version__ as torchvision_version

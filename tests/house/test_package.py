@@ -1,4 +1,7 @@
-"""The rules of the Python package: short lines, and nothing that ruff or mypy find (pyproject.toml)."""
+"""The rules of the Python package: short lines, no modules that need each other, and nothing that ruff or mypy find
+(pyproject.toml)."""
+import ast
+import graphlib
 import os
 import shutil
 import subprocess
@@ -9,15 +12,46 @@ from conftest import ROOT
 pytestmark = pytest.mark.quick
 
 LINE = 120
+PACKAGE = ROOT / "python"
 CHECKS = {"ruff": ["ruff", "check", "--no-cache"], "mypy": ["mypy", "--cache-dir", os.devnull]}
 
 
 def test_no_line_is_long():
-    paths = [path for path in (ROOT / "python").rglob("*") if path.suffix in (".py", ".md", ".c", ".h")]
+    paths = [path for path in PACKAGE.rglob("*") if path.suffix in (".py", ".md", ".c", ".h")]
     long = [f"{path.relative_to(ROOT)}:{number}" for path in paths
             for number, line in enumerate(path.read_text().splitlines(), 1) if len(line) > LINE]
     assert len(paths) > 40
     assert long == []
+
+
+def imported(path, modules):
+    """The names of the package's own modules that a file imports, also inside functions. A package counts where a name of
+    its own is imported, and not where one of its modules is."""
+    inside = path.relative_to(PACKAGE).with_suffix("").parts
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            start = ".".join([*inside[:len(inside) - node.level], *filter(None, [node.module])]) if node.level else node.module
+            names = [f"{start}.{alias.name}" for alias in node.names]
+        else:
+            continue
+        for name in names:
+            yield from [found for found in (name, name.rpartition(".")[0]) if found in modules][:1]
+
+
+def module_name(path):
+    return ".".join(path.relative_to(PACKAGE).with_suffix("").parts).removesuffix(".__init__")
+
+
+def test_no_modules_import_each_other_in_a_cycle():
+    modules = {module_name(path): path for path in PACKAGE.glob("rue_tuner/**/*.py")}
+    needs = {name: {found for found in imported(path, modules) if found != name} for name, path in modules.items()}
+    assert sum(map(len, needs.values())) > 60
+    try:
+        graphlib.TopologicalSorter(needs).prepare()
+    except graphlib.CycleError as error:
+        pytest.fail(" is imported by ".join(error.args[1]))
 
 
 @pytest.mark.parametrize("check", CHECKS)

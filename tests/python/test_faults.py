@@ -14,7 +14,7 @@ torch = pytest.importorskip("torch", reason="PyTorch is not installed (python3-t
 import rue_tuner as rue  # noqa: E402
 from conftest import HANG_S, PROGRAM, ROOT, clean_environment, wait_until_ended  # noqa: E402
 from pipelines import Hanging, Killed, Squares  # noqa: E402
-from rue_tuner import tuning  # noqa: E402
+from rue_tuner import study  # noqa: E402
 from rue_tuner.program import Interrupter  # noqa: E402
 from torch.utils.data import DataLoader  # noqa: E402
 
@@ -79,7 +79,7 @@ def test_a_hang_at_the_first_item_ends(monkeypatch):
     class Stuck(Squares):
         def __getitem__(self, index):
             time.sleep(1000)
-    monkeypatch.setattr(tuning, "EXAMINE_LIMIT_S", 1)
+    monkeypatch.setattr(study, "EXAMINE_LIMIT_S", 1)
     with pytest.raises(rue.TuneError, match="loading the first batches took more than 1 s(?s:.*)sleep"):
         rue.tune(DataLoader(Stuck(), batch_size=8), MODELS, **SMALL)
 
