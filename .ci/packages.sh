@@ -19,6 +19,3 @@ need_packages() {
 }
 
 build_packages=(gcc libc6-dev cmake ninja-build pkg-config libjpeg62-turbo-dev libpng-dev libwebp-dev liburing-dev liblmdb-dev libarchive-dev libjansson-dev zlib1g-dev libzstd-dev libblosc-dev libsqlite3-dev libgsl-dev)
-
-# The manual, and the shell whose completion is tried.
-test_packages=(groff zsh libopenblas0)

@@ -1,15 +1,13 @@
 #!/usr/bin/env bash
-# run.sh [quick]: runs every test: installs what they need with apt (as root, or with sudo), builds with -Werror under ASan
-# and UBSan, and the threaded tests under TSan too; memory limits and injected faults need a release build beside them.
+# run.sh [quick]: runs every test: installs what they use (install.sh), builds with -Werror under ASan and UBSan, and the
+# threaded tests under TSan too; memory limits and injected faults need a release build beside them.
 # `quick` builds the first of these alone, and runs the unit tests and those of the program that are marked as its main
 # paths. Ends with a line for each failed test and "N passed, N failed, N skipped"; exit code 0 only when none failed.
 # RUE_JOBS says how many tests run at the same time (five on two cores: many of them wait for a clock most of the time).
 set -uo pipefail
 
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
-. .ci/packages.sh
-need_packages "to build rue and its tests" "${build_packages[@]}" libcriterion-dev g++ python3 python3-pytest python3-pytest-xdist python3-pytest-timeout python3-venv \
-    python3-numpy python3-pil python3-lmdb python3-zarr python3-protobuf python3-crc32c python3-jsonschema libarchive-tools strace "${test_packages[@]}" || exit 1
+tests/install.sh apt || exit 1
 
 quick=${1:-}
 jobs=${RUE_JOBS:-$((5 * $(nproc) / 2))}
@@ -78,30 +76,8 @@ run_programs() {
     echo "ran programs of tests in $((SECONDS - begin)) s"
 }
 
-# Tests with libraries from PyPI.
+# Tests with the libraries of build/peers.
 peer_tests=(tests/python/test_peers.py tests/python/test_reach.py tests/python/test_loader_frameworks.py)
-
-# Those libraries, in the newest versions that work with Debian's PyTorch 1.13. Of the last ones, most dependencies are for
-# training, so only those of their loaders are installed.
-install_peers() {
-    local torch
-    torch=$(/usr/bin/python3 -c 'import torch; print(torch.__version__.split("+")[0])' 2>/dev/null) || return 1
-    [ -e build/peers/complete ] && return
-    rm -rf build/peers
-    /usr/bin/python3 -m venv --system-site-packages build/peers &&
-        timeout 600 build/peers/bin/pip install -q -c <(echo "torch==$torch") 'numpy<2' 'pyarrow<20' webdataset 'timm<1.1' \
-            'pytorch-lightning==2.1.4' 'transformers==4.36.2' 'accelerate<0.30' 'jax<0.5' 'datasets<4' pandas \
-            'monai<1.4' torch_geometric 'dgl<2' matplotlib rich addict termcolor yapf threadpoolctl 'opencv-python-headless<4.12' &&
-        timeout 600 build/peers/bin/pip install -q --no-deps mmengine ultralytics batchgenerators 'fastai<2.8' 'fastcore<1.8' 'fastprogress<1.1' &&
-        touch build/peers/complete
-}
-
-# zarr 3 from PyPI, for tests/program/data/test_zarr.py.
-install_zarr_3() {
-    [ -e build/zarr3/complete ] && return
-    rm -rf build/zarr3
-    /usr/bin/python3 -m venv build/zarr3 && timeout 600 build/zarr3/bin/pip install -q 'zarr>=3' && touch build/zarr3/complete
-}
 
 # run_pytest LOG PYTHON WORD...
 run_pytest() {
@@ -126,11 +102,7 @@ count_pytest() {
 run_peers() {
     local peers=/usr/bin/python3
     tail --pid="$1" -f /dev/null
-    if [ -e build/peers/complete ]; then
-        peers=$PWD/build/peers/bin/python
-    else
-        echo "The libraries of ${peer_tests[*]} cannot be had (build/peers.log): their tests are skipped."
-    fi
+    [ ! -e build/peers/complete ] || peers=$PWD/build/peers/bin/python
     run_pytest build/pytest_peers.log "$peers" -n 2 "${peer_tests[@]}"
 }
 
@@ -139,12 +111,14 @@ if [ "$quick" = quick ]; then
     build asan && run_programs build/asan/tests && run_pytest build/pytest.log /usr/bin/python3 -n "$jobs" -m quick tests &&
         count_pytest build/pytest.log
 else
-    install_zarr_3 >build/zarr3.log 2>&1 &
-    install_peers >build/peers.log 2>&1 &
-    installing=$!
+    tests/install.sh tools &
+    tools=$!
+    tests/install.sh peers &
+    peers=$!
     if build release && build asan && build tsan; then
         run_programs build/asan/tests build/tsan/tests
-        run_peers "$installing" >build/peers_output.log &
+        wait "$tools"
+        run_peers "$peers" >build/peers_output.log &
         # Folders of long tests come first: at the end all workers have work until the last moment.
         run_pytest build/pytest.log /usr/bin/python3 -n "$jobs" "${peer_tests[@]/#/--ignore=}" \
             tests/python tests/faults tests/program/study tests

@@ -1,4 +1,4 @@
-"""Loader in the training loops of other libraries. tests/run.sh installs them into build/peers; where one cannot be had, its
+"""Loader in the training loops of other libraries. tests/install.sh installs them into build/peers; where one cannot be had, its
 tests are skipped. As a program, this file is one rank of a job: a function and its arguments."""
 import json
 import math

@@ -1,4 +1,4 @@
-"""The adapters and the factories of other libraries, with their own documented examples. tests/run.sh installs the
+"""The adapters and the factories of other libraries, with their own documented examples. tests/install.sh installs the
 libraries into build/peers; where they cannot be had, the tests are skipped."""
 import os
 
@@ -7,6 +7,7 @@ import pytest
 torch = pytest.importorskip("torch", reason="PyTorch is not installed (python3-torch)")
 import rue_tuner as rue  # noqa: E402
 from PIL import Image  # noqa: E402
+from test_webdataset import pictures  # noqa: E402
 
 SMALL = dict(budget="40trials", quiet=True)
 IMAGES = 48
@@ -23,6 +24,20 @@ def photos(tmp_path_factory):
         path.parent.mkdir(exist_ok=True)
         Image.new("RGB", (80 + i, 90), (i, 2 * i, 3 * i)).save(path)
     return root
+
+
+def test_webdataset_reads_and_writes_the_same_shards(rue, photos, tmp_path):
+    wds = pytest.importorskip("webdataset", reason="webdataset is not installed")
+    shards, written, back = tmp_path / "shards", tmp_path / "written.tar", tmp_path / "back"
+    assert rue("prepare", photos, shards, "--format", "webdataset", "--shard-size", "30k").returncode == 0
+    samples = list(wds.WebDataset([str(path) for path in sorted(shards.glob("*.tar"))], shardshuffle=False))
+    assert len(list(shards.glob("*.tar"))) > 1 and {sample["__key__"] + ".jpg": sample["jpg"] for sample in samples} == pictures(photos)
+    with wds.TarWriter(str(written)) as sink:
+        for sample in samples:
+            sink.write({"__key__": sample["__key__"], "jpg": sample["jpg"], "cls": int(sample["cls"])})
+    assert rue("prepare", written, back, "--format", "folder").returncode == 0
+    numbered = {name.replace("class", "", 1): data for name, data in pictures(photos).items()}
+    assert pictures(back) == numbered, "classes without names are numbers"
 
 
 def test_webdataset_a_web_loader_over_shards(photos):

@@ -1,4 +1,4 @@
-"""The loaders of 20 well-known training scripts: by the library itself where PyPI has it (tests/run.sh installs them into
+"""The loaders of 20 well-known training scripts: by the library itself where PyPI has it (tests/install.sh installs them into
 build/peers; where they cannot be had, a test is skipped), else by a loader of the same shape. An item takes 5 ms, so that
 two workers are nearly twice as fast as none; the answer must be that of a plain loop over loaders made by hand."""
 import importlib

@@ -1,4 +1,4 @@
-"""The webdataset format: tar shards that Python's tarfile, bsdtar and the webdataset library read and write, too."""
+"""The webdataset format: tar shards that Python's tarfile and bsdtar read and write, too."""
 import gzip
 import io
 import json
@@ -122,22 +122,6 @@ def test_names_that_ustar_cannot_hold_are_written_for_tarfile(prepare, photos, t
     assert prepare(deep, shards, "--format", "webdataset").returncode == 0
     with tarfile.open(shards / "train-000000.tar") as archive:
         assert target.relative_to(deep).as_posix() in archive.getnames()
-
-
-def test_the_webdataset_library_agrees(prepare, rue, photos, tmp_path):
-    wds = pytest.importorskip("webdataset", reason="skipped: no webdataset library")
-    shards, written = tmp_path / "shards", tmp_path / "written.tar"
-    assert prepare(photos, shards, "--format", "webdataset", "--shard-size", "2M").returncode == 0
-    urls = [str(path) for path in sorted(shards.glob("*.tar"))]
-    samples = list(wds.WebDataset(urls, shardshuffle=False))
-    assert {sample["__key__"] + ".jpg": sample["jpg"] for sample in samples} == pictures(photos)
-    with wds.TarWriter(str(written)) as sink:
-        for sample in samples:
-            sink.write({"__key__": sample["__key__"], "jpg": sample["jpg"], "cls": int(sample["cls"])})
-    back = tmp_path / "back"
-    assert prepare(written, back, "--format", "folder").returncode == 0
-    numbered = {name.removeprefix("class_"): data for name, data in pictures(photos).items()}
-    assert pictures(back) == numbered, "classes without names are numbers"
 
 
 def test_tensors_are_npy_files_that_numpy_opens(prepare, rue, photos, tmp_path):

@@ -3,21 +3,20 @@ import csv
 import itertools
 import json
 import os
-import pathlib
 import signal
 import subprocess
 
 import numpy as np
 import pytest
 
-from conftest import expect_failure, read_json
+from conftest import ROOT, expect_failure, read_json
 
 numcodecs = pytest.importorskip("numcodecs")
 zarr = pytest.importorskip("zarr")
 if not zarr.__version__.startswith("2."):
     pytest.skip("these tests need zarr 2, as in Debian", allow_module_level=True)
 
-ZARR_3 = pathlib.Path(__file__).parents[3] / "build/zarr3/bin/python"
+ZARR_3 = ROOT / "build/tools/bin/python"
 SHAPE = 3, 20, 24
 QUICK = ["--batch-size", "4", "--num-workers", "0,2", "--model", "none", "--budget", "5m", "--quiet", "--out", "out"]
 
@@ -91,7 +90,7 @@ def test_zarr_2_reads_what_prepare_writes(rue, photos, codec, dtype):
 
 def test_with_zarr_3(rue, photos):
     if not (ZARR_3.parents[1] / "complete").exists():
-        pytest.skip("zarr 3 is not installed in build/zarr3")
+        pytest.skip("skipped: zarr 3 is not installed (tests/install.sh)")
     script = """if True:
         import json, sys, numpy as np, zarr
         from zarr.codecs import BloscCodec, Crc32cCodec, GzipCodec, ZstdCodec
