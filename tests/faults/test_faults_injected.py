@@ -26,9 +26,8 @@ LONG = bool(os.environ.get("RUE_LONG_TESTS"))
 SEED = int(os.environ.get("RUE_SEED", random.randrange(1 << 30)))
 SHORT = 0  # fewer bytes than were asked for
 ALONE, AND_LATER = "", "+"
-# So many n of a call in the short form: of those that decide what is on the disk, of the others, and of allocations, which
-# are made for each of hundreds of small things.
-SAMPLE_DISK, SAMPLE, SAMPLE_MEMORY = 10, 8, 4
+# So many faults of a call in the short form: of those that decide what is on the disk, and of the others.
+SAMPLE_DISK, SAMPLE = 16, 8
 
 # What fails how. Calls in the first table decide what is on the disk.
 DISK = {"write": [errno.ENOSPC, errno.EIO, errno.EINTR, SHORT], "sync": [errno.EIO], "rename": [errno.EIO, errno.ENOSPC],
@@ -209,20 +208,16 @@ def count_calls(case, role):
 
 
 def choose(seen, call, role, dice):
-    """Which n are tried of so many."""
-    sample = SAMPLE_MEMORY if call == "memory" else SAMPLE_DISK if call in DISK and role != "runner" else SAMPLE
-    if LONG or seen <= sample:
-        return range(1, seen + 1)
-    return sorted(dice.sample(range(1, seen + 1), sample))
+    """Faults of the calls that were seen."""
+    hows = [(how, ALONE) for how in CALLS[call]] + [(how, AND_LATER) for how in LATER.get(call, [])]
+    faults = [Fault(role, call, n, how, later) for how, later in hows for n in range(1, seen + 1)]
+    sample = SAMPLE_DISK if call in DISK and role != "runner" else SAMPLE
+    return faults if LONG or len(faults) <= sample else dice.sample(faults, sample)
 
 
 def explore(case, role):
-    dice, faults = random.Random(SEED), []
-    for call, seen in count_calls(case, role).items():
-        for how in CALLS[call]:
-            faults += [Fault(role, call, n, how) for n in choose(seen, call, role, dice)]
-        for how in LATER.get(call, []):
-            faults += [Fault(role, call, n, how, AND_LATER) for n in choose(seen, call, role, dice)]
+    dice = random.Random(SEED)
+    faults = [fault for call, seen in count_calls(case, role).items() for fault in choose(seen, call, role, dice)]
     with concurrent.futures.ThreadPoolExecutor(4) as pool:  # each waits most of its time
         results = list(pool.map(case.run, faults))
     table = collections.Counter((fault.call + fault.later, outcome.code) for fault, (outcome, _) in zip(faults, results))
