@@ -25,6 +25,9 @@ SCRIPTED_RUNNER = ROOT / "tests/fixtures/scripted_runner.py"
 DROP_VIEWS = "DROP VIEW best_by_model; DROP VIEW configuration; DROP VIEW ok_trial"  # of a store: they name columns
 HANG_S = 120  # what takes longer than this hangs; nothing here is about speed
 NOBODY = 65534
+# What the tests of these files share takes seconds to make, so that one worker runs them all (--dist loadgroup).
+MADE_ONCE = {"test_extend", "test_foreign_files", "test_loader", "test_own_loader", "test_pages", "test_prior", "test_readme", "test_report",
+             "test_scale", "test_store_page", "test_stored_data", "test_subset"}
 
 # A background job and nohup ignore these, which every program started from here would inherit.
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -33,6 +36,13 @@ signal.signal(signal.SIGHUP, lambda number, frame: None)
 
 def pytest_configure(config):
     config.addinivalue_line("markers", "quick: the main paths of the program, what `tests/run.sh quick` runs")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    for item in items:
+        if item.path.stem in MADE_ONCE:
+            item.add_marker(pytest.mark.xdist_group(item.path.stem))
 
 
 def find_program():

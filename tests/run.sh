@@ -84,7 +84,7 @@ run_pytest() {
     local begin=$SECONDS log=$1 python=$2
     shift 2
     RUE_PROGRAM=$PWD/build/asan/rue RUE_RELEASE=$PWD/build/release/rue timeout 2400 "$python" -m pytest -q -rsfE \
-        --tb=short --timeout 900 --timeout-method thread -p no:cacheprovider "$@" 2>&1 | tee "$log"
+        --dist loadgroup --tb=short --timeout 900 --timeout-method thread -p no:cacheprovider "$@" 2>&1 | tee "$log"
     echo "ran pytest in $((SECONDS - begin)) s"
 }
 
@@ -95,7 +95,7 @@ count_pytest() {
     fails=$(($(number_of failed "$line") + $(number_of errors? "$line")))
     grep -qE 'passed|skipped' <<<"$line" || fail "pytest ended early"
     count "$(number_of passed "$line")" "$fails" "$(number_of skipped "$line")"
-    mapfile -t -O ${#broken[@]} broken < <(grep -oP '^(FAILED|ERROR) \K\S+' "$1")
+    mapfile -t -O ${#broken[@]} broken < <(grep -oP '^(FAILED|ERROR) \K\S+' "$1" | sed -E 's/@\w+$//')
 }
 
 # run_peers PROCESS: waits for it to install the libraries.

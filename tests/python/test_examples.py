@@ -27,7 +27,7 @@ def run(tmp_path):
 
     def call(name, *words, **variables):
         done = subprocess.run([sys.executable, ROOT / "examples" / name, *words], cwd=tmp_path, capture_output=True, text=True, timeout=HANG_S,
-                              env=clean_environment(RUE_PROGRAM=str(PROGRAM), PYTHONPATH=str(ROOT / "python"), **variables))
+                              env=clean_environment(RUE_PROGRAM=PROGRAM, PYTHONPATH=ROOT / "python", OMP_NUM_THREADS=1, **variables))
         assert done.returncode == 0, done.stderr
         return done.stdout
     return call
