@@ -19,9 +19,9 @@ KNOBS = ["batch_size", "num_workers", "prefetch_factor", "parallelism"]
 
 
 def make_study(program, folder, *words):
-    """The folder of a study of 48 photos, with whole jobs and probes (grid) or truncated trials as well (duel)."""
+    """The folder of a study of 24 photos, with whole jobs and probes (grid) or truncated trials as well (duel)."""
     rue = Rue(program, folder)
-    assert rue("prepare", "--synthetic", 48, "photos", "--quiet").returncode == 0
+    assert rue("prepare", "--synthetic", 24, "photos", "--quiet").returncode == 0
     done = rue("tune", "photos", "--model", "resnet18,vit_b_16", "--batch-size", "4,8", "--num-workers", "0..2", "--quiet", *words)
     assert done.returncode in (0, 5), done.stderr
     return folder / "rue-out/photos"
