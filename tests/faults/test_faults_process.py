@@ -20,6 +20,7 @@ import pytest
 
 from conftest import (HANG_S, clean_environment, expect_failure, finish, is_running, make_table, read_json, stop,
                       wait_until, wait_until_ended)
+from test_resume import count_stored
 
 LONG = bool(os.environ.get("RUE_LONG_TESTS"))
 MODELS, BATCHES, WORKERS = ["ape", "bee", "cow"], [16, 32, 64], [0, 2, 4]
@@ -79,14 +80,6 @@ def find_runner(pid):
     return next((p for p, facts in every.items() if keeper and facts[0] == keeper), None)
 
 
-def count_rows(rue):
-    try:
-        with contextlib.closing(sqlite3.connect(f"file:{rue.folder}/out/study.db?mode=ro", uri=True)) as db:
-            return db.execute("SELECT count(*) FROM trial").fetchone()[0]
-    except sqlite3.Error:  # it is being created
-        return 0
-
-
 # ---- two at once ----
 
 def test_a_second_tuner_names_the_process_that_has_the_folder(rue, script):
@@ -144,9 +137,9 @@ def kill_at_random(rue, process, dice, kills, find_runner):
     """Kills the runner of a tuner now and then, at any moment; how often it did, by signal."""
     done = dict.fromkeys(SIGNALS, 0)
     while sum(done.values()) < kills and process.poll() is None:
-        before = count_rows(rue)
+        before = count_stored(rue)
         wait_for = before + dice.randint(1, 3)
-        while process.poll() is None and count_rows(rue) < wait_for:
+        while process.poll() is None and count_stored(rue) < wait_for:
             time.sleep(0.003)
         time.sleep(dice.uniform(0, 0.05))
         pid, name = find_runner(), dice.choice(SIGNALS)
@@ -293,7 +286,7 @@ def tree(rue, kind, script, photos):
     if kind == "own":
         process = rue.start("tune", photos, "--model", "sleep:30s/batch", "--budget", "1h", "--quiet", "--out", "out",
                             "--mode", "raw", "--num-workers", "2", "--batch-size", "8", "--images", "16")
-        wait_until(lambda: find_runner(process.pid) and count_rows(rue) >= 1, process)
+        wait_until(lambda: find_runner(process.pid) and count_stored(rue) >= 1, process)
         return process, set(descendants(process.pid))
     leave = dict(do="grandchild", session=kind == "session", then=dict(do="hang"))
     one = script(TABLE, faults=[dict(when=dict(measure="joint"), **leave)])
@@ -463,10 +456,10 @@ def test_memory_of_a_tuner_grows_only_by_its_rows(release_rue, script):
     process = start(release_rue, one, "--repeats", repeats, "--budget", "1h", "--images", "5")
     seen = []
     for point in (trials // 4, trials - trials // 10):
-        while process.poll() is None and count_rows(release_rue) < point:
+        while process.poll() is None and count_stored(release_rue) < point:
             time.sleep(0.01)
         samples = [facts(process.pid) for _ in range(20)]  # a file may be open for a moment
-        seen.append((count_rows(release_rue), min(samples, key=lambda sample: sample["fds"]), len(descendants(process.pid))))
+        seen.append((count_stored(release_rue), min(samples, key=lambda sample: sample["fds"]), len(descendants(process.pid))))
     code, out, err = finish(process)
     assert code == 0 and len(rows(release_rue)) >= trials, err
     (early_rows, early, few), (late_rows, late, many) = seen
@@ -482,7 +475,7 @@ def test_memory_of_a_tuner_grows_only_by_its_rows(release_rue, script):
 def test_an_own_trial_that_hangs_in_a_read_is_a_timeout(release_rue, photos, preload):
     stuck = release_rue.folder / "stuck"
     process = release_rue.start("tune", photos, *OWN, "--trial-timeout", "1s", env=preload(PRELOAD_STUCK=stuck))
-    wait_until(lambda: count_rows(release_rue) >= 6, process)
+    wait_until(lambda: count_stored(release_rue) >= 6, process)
     stuck.touch()
     code, out, err = finish(process)
     assert code == 0, err

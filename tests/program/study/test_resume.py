@@ -103,14 +103,11 @@ def test_kill_9_loses_no_stored_row(rue, script, uninterrupted, seed):
     assert not found(rue)["partial"] and wait_until_ended(one.pids())
 
 
-@pytest.mark.parametrize("strategy", ["grid", "duel"])
-def test_repeated_kill_9_at_any_time_keeps_every_row(rue, script, strategy):
+def test_repeated_kill_9_at_any_time_keeps_every_row(rue, script):
     """Also while it opens the store, or makes it; one trial at most is lost with each kill."""
-    dice = random.Random(f"{SEED} {strategy}")
+    dice = random.Random(SEED)
     one = script(TABLE, delay_s=0.004, load_ns=100000)
-    words, known, kills, ended = ["--strategy", strategy, "--budget", "2h"], {}, 0, False
-    assert tune(rue, one, *words, out="reference").returncode == 0
-    one.log_path.unlink()
+    words, known, kills, ended = ["--strategy", "duel", "--budget", "2h"], {}, 0, False
     while kills < (60 if LONG else 6) and not ended:
         process = start(rue, one, *words)
         with contextlib.suppress(subprocess.TimeoutExpired):
@@ -127,8 +124,6 @@ def test_repeated_kill_9_at_any_time_keeps_every_row(rue, script, strategy):
     rows = stored(rue)
     assert known.items() <= rows.items() and len(one.requests()) - len(rows) <= kills
     assert wait_until_ended(one.pids()) and not found(rue)["partial"]
-    if strategy == "grid":
-        assert joint(rows) == CELLS and found(rue)["recommendations"] == found(rue, "reference")["recommendations"]
 
 
 def multiply_rows(file, count):
