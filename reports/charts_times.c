@@ -117,28 +117,36 @@ static size_t count_values(const struct rue_variant_findings *variant, size_t kn
 
 /* ---- heat maps ---- */
 
-static const char *cell_state(const struct rue_ranking_row *row)
+static enum rue_row_mark cell_mark(const struct rue_ranking_row *row)
 {
-    if (row->infeasible) return "infeasible";
-    if (row->failed) return "failed";
-    if (!row->ranked) return "";
-    return rue_findings_basis(row) == RUE_BASIS_PREDICTED ? "predicted" : "";
+    if (row->infeasible || row->failed) return RUE_ROW_FAILED;
+    bool predicted = row->ranked && rue_findings_basis(row) == RUE_BASIS_PREDICTED;
+    return predicted ? RUE_ROW_PREDICTED : RUE_ROW_PLAIN;
 }
 
 static void put_cell(struct rue_page *page, const struct rue_variant_findings *variant, size_t config,
                      size_t knob)
 {
     const struct rue_config *at = &variant->matrix->configs[config];
-    const struct rue_ranking_row *row = &variant->selection->rows[config];
+    const struct rue_ranking_row *own = &variant->selection->rows[config];
     const struct rue_knob_info *info = knob == RUE_NONE ? NULL : rue_config_knobs(at)->at[knob];
-    char value[RUE_KNOB_TEXT_BYTES] = "";
+    enum rue_row_mark mark = cell_mark(own);
+    char value[RUE_KNOB_TEXT_BYTES], named[2 * RUE_KNOB_TEXT_BYTES] = "";
     if (info) rue_knob_format(info, at->value[knob], value);
-    rue_page_row(page, config == variant->selection->recommended);
-    rue_put_words(page, "%s%s%s", info ? info->name : "", info ? " " : "", value);
-    rue_put_number(page, at->value[RUE_BATCH_SIZE]);
-    rue_put_number(page, at->value[RUE_NUM_WORKERS]);
-    rue_put_number(page, row->ranked ? row->mean_regret_ratio : NAN);
-    rue_put_text(page, cell_state(row));
+    if (info) snprintf(named, sizeof named, "%s %s", info->name, value);
+    const struct rue_table_column row[] = {
+        {"knob", info ? info->name : NULL, .text = named, .absent = !info},
+        {"batch_size", "batch size", RUE_UNIT_COUNT, .number = at->value[RUE_BATCH_SIZE]},
+        {"num_workers", "workers", RUE_UNIT_COUNT, .number = at->value[RUE_NUM_WORKERS]},
+        {"regret", "mean regret", RUE_UNIT_PERCENT, .number = own->ranked ? own->mean_regret_ratio : NAN},
+        {"basis", "based on",
+         .text = mark == RUE_ROW_PREDICTED ? "predicted"
+                 : mark == RUE_ROW_PLAIN   ? ""
+                 : own->infeasible         ? "infeasible"
+                                           : "failed"},
+    };
+    rue_page_row(page, config == variant->selection->recommended, row, sizeof row / sizeof *row);
+    rue_page_mark(page, mark);
 }
 
 /* Explains only marks that occur. */
@@ -146,9 +154,9 @@ static void describe_marks(const struct rue_variant_findings *variant, char *out
 {
     bool predicted = false, missing = false;
     for (size_t c = 0; c < variant->matrix->config_count; c++) {
-        const char *state = cell_state(&variant->selection->rows[c]);
-        predicted |= strcmp(state, "predicted") == 0;
-        missing |= state[0] && strcmp(state, "predicted") != 0;
+        enum rue_row_mark mark = cell_mark(&variant->selection->rows[c]);
+        predicted |= mark == RUE_ROW_PREDICTED;
+        missing |= mark == RUE_ROW_FAILED;
     }
     snprintf(out, bytes, "dark is good%s%s%s",
              variant->selection->recommended != RUE_NONE ? "; ring: recommended" : "",
@@ -162,28 +170,23 @@ static void put_grid(struct rue_page *page, const struct rue_chart_subject *subj
     const struct rue_variant_findings *variant = subject->variant;
     const struct rue_knobs *knobs = rue_config_knobs(&variant->matrix->configs[center]);
     const char *name = knob == RUE_NONE ? NULL : knobs->at[knob]->name;
-    const struct rue_table_column columns[] = {{.header = name},
-                                               {.header = "batch size", .unit = RUE_UNIT_COUNT},
-                                               {.header = "workers", .unit = RUE_UNIT_COUNT},
-                                               {.header = "mean regret", .unit = RUE_UNIT_PERCENT},
-                                               {.header = "based on"}};
     char id[RUE_CHART_NAME_BYTES], kind[RUE_KNOB_TEXT_BYTES + 8], title[PATH_MAX + 256], note[128];
     describe_marks(variant, note, sizeof note);
     snprintf(kind, sizeof kind, "heat%s%s", name ? "-" : "", name ? name : "");
     snprintf(title, sizeof title, "Mean regret (%%)%s%s%s%s", name ? " by " : "", name ? name : "",
              subject->name[0] ? ", " : "", subject->name);
-    rue_page_table(page, columns, sizeof columns / sizeof *columns);
+    rue_page_table(page);
+    for (size_t c = 0; c < variant->matrix->config_count; c++)
+        if (is_in_slice(variant, center, c, knob)) put_cell(page, variant, c, knob);
     rue_page_chart(page, &(struct rue_chart){.kind = RUE_CHART_HEAT,
                                              .name = rue_chart_name(subject, kind, id),
                                              .title = title,
                                              .note = note,
-                                             .x = 2,
-                                             .y = 3,
-                                             .value = 4,
-                                             .state = 5,
-                                             .panel = name ? 1 : 0});
-    for (size_t c = 0; c < variant->matrix->config_count; c++)
-        if (is_in_slice(variant, center, c, knob)) put_cell(page, variant, c, knob);
+                                             .x = "batch_size",
+                                             .y = "num_workers",
+                                             .value = "regret",
+                                             .caption = "basis",
+                                             .panel = name ? "knob" : NULL});
 }
 
 void rue_charts_grid(struct rue_page *page, const struct rue_chart_subject *subject)
@@ -205,20 +208,18 @@ void rue_charts_map(struct rue_page *page, const struct rue_chart_subject *subje
 
 /* ---- times ---- */
 
-/* The range of repeats, or the 95 % interval of a prediction. */
-static void put_interval(struct rue_page *page, const struct rue_cell *cell)
+/* The range of repeats, or the 95 % interval of a prediction; NaN: none. */
+static void find_interval(const struct rue_cell *cell, double *low, double *high)
 {
-    double low = NAN, high = NAN;
+    *low = *high = NAN;
     if (cell->repeats == 0 && cell->estimate_sd > 0) {
-        low = cell->median_ns * exp(-quantile_95 * cell->estimate_sd);
-        high = cell->median_ns * exp(quantile_95 * cell->estimate_sd);
+        *low = cell->median_ns * exp(-quantile_95 * cell->estimate_sd);
+        *high = cell->median_ns * exp(quantile_95 * cell->estimate_sd);
     }
     for (size_t i = 0; cell->times_ns && i < cell->repeats; i++) {
-        low = fmin(i ? low : INFINITY, cell->times_ns[i]);
-        high = fmax(i ? high : 0, cell->times_ns[i]);
+        *low = fmin(i ? *low : INFINITY, cell->times_ns[i]);
+        *high = fmax(i ? *high : 0, cell->times_ns[i]);
     }
-    rue_put_number(page, low);
-    rue_put_number(page, high);
 }
 
 static void put_time(struct rue_page *page, const struct rue_variant_findings *variant, size_t model,
@@ -226,19 +227,28 @@ static void put_time(struct rue_page *page, const struct rue_variant_findings *v
 {
     const struct rue_cell *cell = rue_cost_matrix_cell(variant->matrix, model, config);
     const struct rue_config *at = &variant->matrix->configs[config];
-    bool ok = cell->state == RUE_CELL_OK;
-    rue_page_row(page, config == variant->selection->recommended);
-    rue_put_text(page, variant->matrix->models[model]);
-    rue_put_number(page, at->value[RUE_BATCH_SIZE]);
-    rue_put_number(page, at->value[RUE_NUM_WORKERS]);
-    rue_put_number(page, ok ? cell->median_ns : NAN);
-    put_interval(page, cell);
-    rue_put_number(page, rue_selection_regret(variant->selection, variant->matrix, model, config));
-    rue_put_text(page, cell->state == RUE_CELL_MISSING ? "not measured"
-                       : !ok                           ? cell->reason
-                       : cell->repeats == 0            ? "predicted"
-                       : cell->predicted               ? "short runs"
-                                                       : "");
+    bool ok = cell->state == RUE_CELL_OK, predicted = ok && cell->repeats == 0;
+    double low, high;
+    find_interval(cell, &low, &high);
+    const struct rue_table_column row[] = {
+        {"model", "model", .text = variant->matrix->models[model]},
+        {"batch_size", "batch size", RUE_UNIT_COUNT, .number = at->value[RUE_BATCH_SIZE]},
+        {"num_workers", "workers", RUE_UNIT_COUNT, .number = at->value[RUE_NUM_WORKERS]},
+        {"time_ns", variant->goal == RUE_GOAL_TIME ? "time" : "cost", RUE_UNIT_DURATION,
+         .number = ok ? cell->median_ns : NAN},
+        {"low_ns", NULL, RUE_UNIT_DURATION, .number = low},
+        {"high_ns", NULL, RUE_UNIT_DURATION, .number = high},
+        {"regret", "regret", RUE_UNIT_PERCENT,
+         .number = rue_selection_regret(variant->selection, variant->matrix, model, config)},
+        {"note", "note",
+         .text = cell->state == RUE_CELL_MISSING ? "not measured"
+                 : !ok                           ? cell->reason
+                 : predicted                     ? "predicted"
+                 : cell->predicted               ? "short runs"
+                                                 : ""},
+    };
+    rue_page_row(page, config == variant->selection->recommended, row, sizeof row / sizeof *row);
+    rue_page_mark(page, predicted ? RUE_ROW_PREDICTED : RUE_ROW_PLAIN);
 }
 
 /* Models whose times differ by more than this ratio need a logarithmic scale. */
@@ -268,11 +278,13 @@ static bool has_intervals(const struct rue_variant_findings *variant)
 static void add_families(struct rue_page *page, const struct rue_chart_subject *subject)
 {
     static const struct {
-        const char *kind, *title;
-        int x, series, panel;
-    } families[] = {{"batch", "Fixed batch size: time over workers", 3, 1, 2},
-                    {"workers", "Fixed workers: time over batch size", 2, 1, 3},
-                    {"model", "Fixed model: time over workers, for each batch size", 3, 2, 1}};
+        const char *kind, *title, *x, *series, *panel;
+    } families[] = {
+        {"batch", "Fixed batch size: time over workers", "num_workers", "model", "batch_size"},
+        {"workers", "Fixed workers: time over batch size", "batch_size", "model", "num_workers"},
+        {"model", "Fixed model: time over workers, for each batch size", "num_workers", "batch_size",
+         "model"},
+    };
     bool intervals = has_intervals(subject->variant);
     for (size_t i = 0; i < sizeof families / sizeof *families; i++) {
         char id[RUE_CHART_NAME_BYTES], title[PATH_MAX + 256];
@@ -287,14 +299,13 @@ static void add_families(struct rue_page *page, const struct rue_chart_subject *
                                                             "repeats, or 95 % interval of a prediction"
                                                           : "circle: recommended",
                                       .x = families[i].x,
-                                      .value = 4,
-                                      .low = 5,
-                                      .high = 6,
+                                      .value = "time_ns",
+                                      .low = "low_ns",
+                                      .high = "high_ns",
                                       .series = families[i].series,
                                       .panel = families[i].panel,
-                                      .state = 8,
                                       .log_x = true,
-                                      .log_y = families[i].series == 1 && is_spread(subject->variant),
+                                      .log_y = i < 2 && is_spread(subject->variant),
                                       .from_zero = true});
     }
 }
@@ -302,20 +313,11 @@ static void add_families(struct rue_page *page, const struct rue_chart_subject *
 void rue_charts_times(struct rue_page *page, const struct rue_chart_subject *subject)
 {
     const struct rue_variant_findings *variant = subject->variant;
-    const struct rue_table_column columns[] = {
-        {.header = "model"},
-        {.header = "batch size", .unit = RUE_UNIT_COUNT},
-        {.header = "workers", .unit = RUE_UNIT_COUNT},
-        {.header = variant->goal == RUE_GOAL_TIME ? "time" : "cost", .unit = RUE_UNIT_DURATION},
-        {.header = NULL, .unit = RUE_UNIT_DURATION},
-        {.header = NULL, .unit = RUE_UNIT_DURATION},
-        {.header = "regret", .unit = RUE_UNIT_PERCENT},
-        {.header = "note"}};
     size_t center = find_center(variant);
     if (center == RUE_NONE) return;
-    rue_page_table(page, columns, sizeof columns / sizeof *columns);
-    add_families(page, subject);
+    rue_page_table(page);
     for (size_t m = RUE_NONE; (m = rue_chart_next_model(variant, m)) != RUE_NONE;)
         for (size_t c = 0; c < variant->matrix->config_count; c++)
             if (is_in_slice(variant, center, c, RUE_NONE)) put_time(page, variant, m, c);
+    add_families(page, subject);
 }

@@ -84,56 +84,47 @@ static void put_bar(struct rue_page *page, const struct rue_variant_findings *va
     struct rue_parts job = scale_to_job(parts, variant->job.images, at->value[RUE_BATCH_SIZE]);
     double sum = job.first_batch_ns + job.wait_ns + job.copy_ns + job.compute_ns + job.shutdown_ns;
     name_bottleneck(&job, bottleneck, sizeof bottleneck);
-    rue_page_row(page, config == variant->selection->recommended);
-    rue_put_text(page, variant->matrix->models[model]);
-    rue_put_config(page, at);
-    rue_put_number(page, (double)parts->images);
-    rue_put_number(page, job.first_batch_ns);
-    rue_put_number(page, job.wait_ns);
-    rue_put_number(page, job.copy_ns);
-    rue_put_number(page, job.compute_ns);
-    rue_put_number(page, job.shutdown_ns);
-    rue_put_number(page, job.total_ns - sum);
-    rue_put_text(page, bottleneck);
+    const struct rue_table_column row[] = {
+        {"model", "model", .text = variant->matrix->models[model]},
+        {"config", "batch size/workers", .config = at},
+        {"images", "images", RUE_UNIT_COUNT, .number = (double)parts->images},
+        {"first_batch_ns", "first batch", RUE_UNIT_DURATION, .number = job.first_batch_ns},
+        {"load_wait_ns", "waiting for data", RUE_UNIT_DURATION, .number = job.wait_ns},
+        {"h2d_ns", "copying", RUE_UNIT_DURATION, .number = job.copy_ns},
+        {"compute_ns", "computing", RUE_UNIT_DURATION, .number = job.compute_ns},
+        {"shutdown_ns", "shut-down", RUE_UNIT_DURATION, .number = job.shutdown_ns},
+        {"other_ns", "other", RUE_UNIT_DURATION, .number = job.total_ns - sum},
+        {"bottleneck", "bottleneck", .text = bottleneck},
+    };
+    rue_page_row(page, config == variant->selection->recommended, row, sizeof row / sizeof *row);
 }
 
 static void put_bars(struct rue_page *page, const struct rue_chart_subject *subject,
                      const struct rue_breakdown *breakdown)
 {
-    static const struct rue_table_column columns[] = {
-        {.header = "model"},
-        {.header = "batch size/workers", .unit = RUE_UNIT_CONFIG},
-        {.header = "images", .unit = RUE_UNIT_COUNT},
-        {.header = "first batch", .unit = RUE_UNIT_DURATION},
-        {.header = "waiting for data", .unit = RUE_UNIT_DURATION},
-        {.header = "copying", .unit = RUE_UNIT_DURATION},
-        {.header = "computing", .unit = RUE_UNIT_DURATION},
-        {.header = "shut-down", .unit = RUE_UNIT_DURATION},
-        {.header = "other", .unit = RUE_UNIT_DURATION},
-        {.header = "bottleneck"}};
     const struct rue_variant_findings *variant = subject->variant;
     size_t v = (size_t)(variant - subject->findings->variants), configs[BARS_MAX],
            count = choose_bars(variant, configs);
     char id[RUE_CHART_NAME_BYTES];
-    rue_page_table(page, columns, sizeof columns / sizeof *columns);
-    rue_page_chart(page,
-                   &(struct rue_chart){.kind = RUE_CHART_BARS,
-                                       .name = rue_chart_name(subject, "parts", id),
-                                       .title = "Where the time of a job goes",
-                                       .note = "from the longest trials of each, scaled to the whole job; "
-                                               "bold: recommended; at the end of each bar, what limits it",
-                                       .x = 2,
-                                       .value = 4,
-                                       .part_count = 6,
-                                       .panel = 1,
-                                       .state = 10,
-                                       .x_title = "time of the job"});
+    rue_page_table(page);
     for (size_t m = RUE_NONE; (m = rue_chart_next_model(variant, m)) != RUE_NONE;)
         for (size_t i = 0; i < count; i++) {
             const struct rue_parts *parts =
                 rue_breakdown_cell(breakdown, subject->findings, v, m, configs[i]);
             if (parts && parts->images && has_parts(parts)) put_bar(page, variant, m, configs[i], parts);
         }
+    rue_page_chart(page,
+                   &(struct rue_chart){.kind = RUE_CHART_BARS,
+                                       .name = rue_chart_name(subject, "parts", id),
+                                       .title = "Where the time of a job goes",
+                                       .note = "from the longest trials of each, scaled to the whole job; "
+                                               "bold: recommended; at the end of each bar, what limits it",
+                                       .x = "config",
+                                       .value = "first_batch_ns",
+                                       .last = "other_ns",
+                                       .panel = "model",
+                                       .caption = "bottleneck",
+                                       .x_title = "time of the job"});
 }
 
 /* ---- resources, and the first batch ---- */
@@ -167,14 +158,16 @@ static struct use sum_use(const struct rue_chart_subject *subject, const struct 
 static void add_use_charts(struct rue_page *page, const struct rue_chart_subject *subject, bool one_model)
 {
     static const struct {
-        const char *kind, *title;
-        int x, value, series;
+        const char *kind, *title, *x, *value, *series;
         bool one_model;
-    } charts[] = {{"first-batch", "Time to the first batch", 2, 3, 1, false},
-                  {"rate", "Images per second over workers", 2, 4, 1, true},
-                  {"rate-batch", "Images per second over batch size", 1, 4, 2, true},
-                  {"cpus", "CPUs in use over workers", 2, 5, 1, false},
-                  {"memory", "Memory of the loader over workers", 2, 6, 1, false}};
+    } charts[] = {
+        {"first-batch", "Time to the first batch", "num_workers", "first_batch_ns", "batch_size", false},
+        {"rate", "Images per second over workers", "num_workers", "images_per_s", "batch_size", true},
+        {"rate-batch", "Images per second over batch size", "batch_size", "images_per_s", "num_workers",
+         true},
+        {"cpus", "CPUs in use over workers", "num_workers", "cpus", "batch_size", false},
+        {"memory", "Memory of the loader over workers", "num_workers", "memory_bytes", "batch_size", false},
+    };
     for (size_t i = 0; i < sizeof charts / sizeof *charts; i++) {
         char id[RUE_CHART_NAME_BYTES];
         if (charts[i].one_model && !one_model) continue;
@@ -192,31 +185,26 @@ static void add_use_charts(struct rue_page *page, const struct rue_chart_subject
 static void put_use(struct rue_page *page, const struct rue_chart_subject *subject,
                     const struct rue_breakdown *breakdown)
 {
-    static const struct rue_table_column columns[] = {
-        {.header = "batch size", .unit = RUE_UNIT_COUNT},
-        {.header = "workers", .unit = RUE_UNIT_COUNT},
-        {.header = "first batch", .unit = RUE_UNIT_DURATION},
-        {.header = "images/s", .unit = RUE_UNIT_COUNT},
-        {.header = "CPUs", .unit = RUE_UNIT_NUMBER, .digits = 1},
-        {.header = "memory", .unit = RUE_UNIT_BYTES},
-        {.header = "read per image", .unit = RUE_UNIT_BYTES}};
     const struct rue_cost_matrix *matrix = subject->variant->matrix;
-    rue_page_table(page, columns, sizeof columns / sizeof *columns);
-    add_use_charts(page, subject, matrix->model_count == 1);
+    rue_page_table(page);
     for (size_t c = 0; c < matrix->config_count; c++) {
+        const int *value = matrix->configs[c].value;
         struct use use = sum_use(subject, breakdown, c);
-        double models = (double)use.models;
-        bool known = use.first_batch_ns > 0 || matrix->model_count == 1;
-        if (!use.models || !known || !rue_chart_is_in_slice(subject, c)) continue;
-        rue_page_row(page, c == subject->variant->selection->recommended);
-        rue_put_number(page, matrix->configs[c].value[RUE_BATCH_SIZE]);
-        rue_put_number(page, matrix->configs[c].value[RUE_NUM_WORKERS]);
-        rue_put_number(page, use.first_batch_ns > 0 ? use.first_batch_ns / models : NAN);
-        rue_put_number(page, use.images_per_s / models);
-        rue_put_number(page, use.cpus / models);
-        rue_put_number(page, use.memory_bytes / models);
-        rue_put_number(page, use.read_bytes_per_image / models);
+        double models = (double)use.models, first_batch_ns = use.first_batch_ns / models;
+        bool timed = use.first_batch_ns > 0, known = timed || matrix->model_count == 1;
+        const struct rue_table_column row[] = {
+            {"batch_size", "batch size", RUE_UNIT_COUNT, .number = value[RUE_BATCH_SIZE]},
+            {"num_workers", "workers", RUE_UNIT_COUNT, .number = value[RUE_NUM_WORKERS]},
+            {"first_batch_ns", "first batch", RUE_UNIT_DURATION, .number = timed ? first_batch_ns : NAN},
+            {"images_per_s", "images/s", RUE_UNIT_COUNT, .number = use.images_per_s / models},
+            {"cpus", "CPUs", RUE_UNIT_NUMBER, .digits = 1, .number = use.cpus / models},
+            {"memory_bytes", "memory", RUE_UNIT_BYTES, .number = use.memory_bytes / models},
+            {"read_bytes", "read per image", RUE_UNIT_BYTES, .number = use.read_bytes_per_image / models},
+        };
+        if (use.models && known && rue_chart_is_in_slice(subject, c))
+            rue_page_row(page, c == subject->variant->selection->recommended, row, sizeof row / sizeof *row);
     }
+    add_use_charts(page, subject, matrix->model_count == 1);
 }
 
 void rue_charts_breakdown(struct rue_page *page, const struct rue_chart_subject *subject,
@@ -232,46 +220,42 @@ static const char *const kind_names[RUE_TRIAL_KINDS] = {"loader and model",
                                                         "loader alone (references, probes)", "model alone",
                                                         "disturbed", "failed, infeasible or timed out"};
 
+static void put_point(struct rue_page *page, const struct rue_trial_point *point, const char *kind)
+{
+    const struct rue_table_column row[] = {
+        {"trial", "trial", RUE_UNIT_COUNT, .number = (double)point->id},
+        {"started_ns", "start", RUE_UNIT_DURATION, .number = (double)point->started_ns},
+        {"kind", "kind", .text = kind},
+        {"time_ratio", "time / expected time", RUE_UNIT_TIMES, .number = point->ratio},
+    };
+    rue_page_row(page, false, row, sizeof row / sizeof *row);
+}
+
 static void put_points(struct rue_page *page, const struct rue_findings *findings,
                        const struct rue_breakdown *breakdown)
 {
-    static const struct rue_table_column columns[] = {
-        {.header = "trial", .unit = RUE_UNIT_COUNT},
-        {.header = "start", .unit = RUE_UNIT_DURATION},
-        {.header = "kind"},
-        {.header = "time / expected time", .unit = RUE_UNIT_TIMES}};
-    rue_page_table(page, columns, sizeof columns / sizeof *columns);
+    rue_page_table(page);
+    for (enum rue_trial_kind kind = 0; kind < RUE_TRIAL_KINDS; kind++)
+        for (size_t i = 0; i < breakdown->point_count; i++)
+            if (breakdown->points[i].kind == kind) put_point(page, &breakdown->points[i], kind_names[kind]);
+    for (size_t n = 0; n < findings->changes.notice_count; n++) {
+        const struct rue_notice *notice = &findings->changes.notices[n];
+        struct rue_trial_point change = {.id = notice->trial, .ratio = notice->load_ratio};
+        size_t i = 0;
+        while (i < breakdown->point_count && breakdown->points[i].id < notice->trial) i++;
+        if (i == breakdown->point_count) continue;
+        change.started_ns = breakdown->points[i].started_ns;
+        put_point(page, &change, "change of speed");
+    }
     rue_page_chart(page, &(struct rue_chart){.kind = RUE_CHART_POINTS,
                                              .name = "timeline",
                                              .title = "All trials in the order in which they ran",
                                              .note = "1: as expected; trials without a time are drawn at 1",
-                                             .x = 2,
-                                             .value = 4,
-                                             .series = 3,
+                                             .x = "started_ns",
+                                             .value = "time_ratio",
+                                             .series = "kind",
                                              .log_y = true,
                                              .x_title = "time since the study began"});
-    for (enum rue_trial_kind kind = 0; kind < RUE_TRIAL_KINDS; kind++)
-        for (size_t i = 0; i < breakdown->point_count; i++) {
-            const struct rue_trial_point *point = &breakdown->points[i];
-            if (point->kind != kind) continue;
-            rue_page_row(page, false);
-            rue_put_number(page, (double)point->id);
-            rue_put_number(page, (double)point->started_ns);
-            rue_put_text(page, kind_names[point->kind]);
-            rue_put_number(page, point->ratio);
-        }
-    for (size_t n = 0; n < findings->changes.notice_count; n++) {
-        const struct rue_notice *notice = &findings->changes.notices[n];
-        for (size_t i = 0; i < breakdown->point_count; i++) {
-            if (breakdown->points[i].id < notice->trial) continue;
-            rue_page_row(page, false);
-            rue_put_number(page, (double)notice->trial);
-            rue_put_number(page, (double)breakdown->points[i].started_ns);
-            rue_put_text(page, "change of speed");
-            rue_put_number(page, notice->load_ratio);
-            break;
-        }
-    }
 }
 
 /* ---- commands ---- */
@@ -332,19 +316,12 @@ bool rue_trial_command(const struct rue_trial_request *request, const char *path
 static void put_failures(struct rue_page *page, const struct rue_findings *findings,
                          const struct rue_breakdown *breakdown)
 {
-    static const struct rue_table_column columns[] = {
-        {.header = "trial", .unit = RUE_UNIT_COUNT},
-        {.header = "model"},
-        {.header = "batch size/workers", .unit = RUE_UNIT_CONFIG},
-        {.header = "status"},
-        {.header = "reason"},
-        {.header = "to repeat it"}};
     size_t shown = breakdown->failure_count < RUE_FAILURES_MAX ? breakdown->failure_count : RUE_FAILURES_MAX;
     if (!shown) return;
     rue_page_sentence(page, RUE_LOOK_PLAIN, 0);
     rue_say(page, "%zu of %zu trials gave no time%s:", breakdown->failure_count, breakdown->trial_count,
             shown < breakdown->failure_count ? "; the first of them" : "");
-    rue_page_table(page, columns, sizeof columns / sizeof *columns);
+    rue_page_table(page);
     for (size_t i = 0; i < shown; i++) {
         const struct rue_failed_trial *failure = &breakdown->failures[i];
         char command[RUE_TRIAL_COMMAND_BYTES], label[RUE_CONFIG_TEXT_BYTES];
@@ -352,14 +329,16 @@ static void put_failures(struct rue_page *page, const struct rue_findings *findi
         bool repeatable = !variant->label && !variant->data.sample &&
                           rue_trial_command(&failure->row.request, variant->variant.path,
                                             findings->runner.name, findings->run.command_line, command);
-        rue_page_row(page, false);
-        rue_put_number(page, (double)failure->row.id);
-        rue_put_text(page, failure->row.request.model);
         rue_config_label(&failure->row.request.config, label); /* the page outlives the breakdown */
-        rue_put_text(page, label);
-        rue_put_text(page, rue_outcome_names[failure->row.result.outcome]);
-        rue_put_text(page, failure->row.result.reason);
-        rue_put_text(page, repeatable ? command : "");
+        const struct rue_table_column row[] = {
+            {"trial", "trial", RUE_UNIT_COUNT, .number = (double)failure->row.id},
+            {"model", "model", .text = failure->row.request.model},
+            {"config", "batch size/workers", .text = label},
+            {"status", "status", .text = rue_outcome_names[failure->row.result.outcome]},
+            {"reason", "reason", .text = failure->row.result.reason},
+            {"command", "to repeat it", .text = repeatable ? command : ""},
+        };
+        rue_page_row(page, false, row, sizeof row / sizeof *row);
     }
 }
 

@@ -34,20 +34,16 @@ static void put_heading(struct rue_page *page, const struct rue_findings *findin
 }
 
 /* "2.1 epochs (1.9 to 2.6)" */
-static void put_payback(struct rue_page *page, const struct rue_payback *payback)
+static void describe_payback(const struct rue_payback *payback, char *out, size_t bytes)
 {
     char epochs[RUE_FIGURE_BYTES], low[RUE_FIGURE_BYTES], high[RUE_FIGURE_BYTES], limits[96] = "";
     rue_prose_figure(payback->low, false, low);
     rue_prose_figure(payback->high, false, high);
     if (payback->confidence > 0) snprintf(limits, sizeof limits, " (%s to %s)", low, high);
     if (isfinite(payback->epochs))
-        rue_put_words(page, "%s epochs%s", rue_prose_figure(payback->epochs, false, epochs), limits);
+        snprintf(out, bytes, "%s epochs%s", rue_prose_figure(payback->epochs, false, epochs), limits);
     else
-        rue_put_text(page, isinf(payback->epochs) ? "never" : "-");
-    rue_put_number(page, payback->epochs);
-    rue_put_number(page, payback->confidence > 0 ? payback->confidence : NAN);
-    rue_put_number(page, payback->confidence > 0 ? payback->low : NAN);
-    rue_put_number(page, payback->confidence > 0 ? payback->high : NAN);
+        snprintf(out, bytes, "%s", isinf(payback->epochs) ? "never" : "-");
 }
 
 static bool never_pays(const struct rue_comparison *comparison, size_t row)
@@ -86,32 +82,35 @@ void rue_comparison_say_payback(struct rue_page *page, const struct rue_comparis
     if (never) say_never(page, comparison, never);
 }
 
-static void put_table(struct rue_page *page, const struct rue_comparison *comparison)
+/* From the job of a side to the images that the table is for. */
+static double scale_time(const struct rue_comparison *comparison, const struct rue_variant_findings *side,
+                         double ns)
 {
-    static const struct rue_table_column columns[] = {
-        {.header = "model", .key = "model", .shrink_to = 16},
-        {.header = "before", .key = "before_ns", .unit = RUE_UNIT_DURATION, .drop = 1},
-        {.header = "after", .key = "after_ns", .unit = RUE_UNIT_DURATION, .drop = 2},
-        {.header = "speed-up", .key = "speedup_ratio", .unit = RUE_UNIT_TIMES},
-        {.header = "pays back after"},
-        {.key = "break_even_epochs", .unit = RUE_UNIT_NUMBER},
-        {.key = "confidence", .unit = RUE_UNIT_NUMBER},
-        {.key = "low_epochs", .unit = RUE_UNIT_NUMBER},
-        {.key = "high_epochs", .unit = RUE_UNIT_NUMBER}};
-    const struct rue_variant_findings *before = comparison->before, *after = comparison->after;
     double images = (double)timed_images(comparison);
-    rue_page_table(page, columns, sizeof columns / sizeof *columns);
-    for (size_t i = 0; i < comparison->row_count; i++) {
-        const struct rue_comparison_row *row = &comparison->rows[i];
-        struct rue_payback payback = rue_comparison_payback(comparison, &row->saving, row->speedup_ratio);
-        rue_page_row(page, false);
-        rue_put_text(page, row->model);
-        rue_put_number(page,
-                       images > 0 ? row->before_ns / (double)before->job.images * images : row->before_ns);
-        rue_put_number(page, images > 0 ? row->after_ns / (double)after->job.images * images : row->after_ns);
-        rue_put_number(page, row->speedup_ratio);
-        put_payback(page, &payback);
-    }
+    return images > 0 ? ns / (double)side->job.images * images : ns;
+}
+
+static void put_model(struct rue_page *page, const struct rue_comparison *comparison,
+                      const struct rue_comparison_row *own)
+{
+    struct rue_payback payback = rue_comparison_payback(comparison, &own->saving, own->speedup_ratio);
+    bool known = payback.confidence > 0;
+    char words[160];
+    describe_payback(&payback, words, sizeof words);
+    const struct rue_table_column row[] = {
+        {"model", "model", .text = own->model, .shrink_to = 16},
+        {"before_ns", "before", RUE_UNIT_DURATION,
+         .number = scale_time(comparison, comparison->before, own->before_ns), .drop = 1},
+        {"after_ns", "after", RUE_UNIT_DURATION,
+         .number = scale_time(comparison, comparison->after, own->after_ns), .drop = 2},
+        {"speedup_ratio", "speed-up", RUE_UNIT_TIMES, .number = own->speedup_ratio},
+        {NULL, "pays back after", .text = words},
+        {"break_even_epochs", NULL, RUE_UNIT_NUMBER, .number = payback.epochs},
+        {"confidence", NULL, RUE_UNIT_NUMBER, .number = known ? payback.confidence : NAN},
+        {"low_epochs", NULL, RUE_UNIT_NUMBER, .number = known ? payback.low : NAN},
+        {"high_epochs", NULL, RUE_UNIT_NUMBER, .number = known ? payback.high : NAN},
+    };
+    rue_page_row(page, false, row, sizeof row / sizeof *row);
 }
 
 void rue_comparison_put(struct rue_page *page, const struct rue_findings *findings,
@@ -119,5 +118,6 @@ void rue_comparison_put(struct rue_page *page, const struct rue_findings *findin
 {
     put_heading(page, findings, comparison);
     rue_page_gap(page);
-    put_table(page, comparison);
+    rue_page_table(page);
+    for (size_t i = 0; i < comparison->row_count; i++) put_model(page, comparison, &comparison->rows[i]);
 }

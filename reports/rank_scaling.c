@@ -70,61 +70,61 @@ static void say_title(struct rue_page *page, const struct rue_variant_findings *
     rue_say(page, " on each rank");
 }
 
-static void put_point(struct rue_page *page, const struct rue_findings *findings, size_t model,
-                      const struct rue_rank_curve *curve, size_t at)
+static void put_point(struct rue_page *page, const char *curve, const struct rue_rank_point *point,
+                      double images, const char *status, bool chosen)
 {
-    const struct rue_rank_point *point = &curve->at[at];
-    const struct rue_cell *cell = point_cell(findings, point->variant, model);
-    rue_page_row(page, at == curve->knee);
-    rue_put_text(page, curve->name);
-    rue_put_number(page, point->ranks);
-    rue_put_number(page, (double)findings->variants[point->variant].job.images);
-    rue_put_number(page, point->rate);
-    rue_put_number(page, point->efficiency);
-    rue_put_text(page, cell->state == RUE_CELL_OK        ? ""
-                       : cell->state == RUE_CELL_MISSING ? "not measured"
-                                                         : cell->reason);
+    const struct rue_table_column row[] = {
+        {"scaling", "scaling", .text = curve},
+        {"ranks", "ranks", RUE_UNIT_COUNT, .number = point->ranks},
+        {"images", "images of each", RUE_UNIT_COUNT, .number = images, .drop = 2},
+        {"images_per_s", "images/s", RUE_UNIT_COUNT, .number = point->rate},
+        {"efficiency", "efficiency", RUE_UNIT_PERCENT, .number = point->efficiency},
+        {"status", "status", .text = status, .shrink_to = 20, .drop = 1},
+    };
+    rue_page_row(page, chosen, row, sizeof row / sizeof *row);
+}
+
+static void put_curve(struct rue_page *page, const struct rue_findings *findings, size_t model,
+                      const struct rue_rank_curve *curve)
+{
+    for (size_t i = 0; i < curve->count; i++) {
+        size_t variant = curve->at[i].variant;
+        const struct rue_cell *cell = point_cell(findings, variant, model);
+        put_point(page, curve->name, &curve->at[i], (double)findings->variants[variant].job.images,
+                  cell->state == RUE_CELL_OK        ? ""
+                  : cell->state == RUE_CELL_MISSING ? "not measured"
+                                                    : cell->reason,
+                  i == curve->knee);
+    }
 }
 
 static void put_ideal(struct rue_page *page, const struct rue_rank_curve *curve)
 {
     for (size_t i = 0; i < curve->count; i++) {
-        rue_page_row(page, false);
-        rue_put_text(page, "ideal");
-        rue_put_number(page, curve->at[i].ranks);
-        rue_put_number(page, NAN);
-        rue_put_number(page, curve->at[i].ranks * curve->at[0].rate);
-        rue_put_number(page, 1);
-        rue_put_text(page, "");
+        const struct rue_rank_point ideal = {
+            .ranks = curve->at[i].ranks, .rate = curve->at[i].ranks * curve->at[0].rate, .efficiency = 1};
+        put_point(page, "ideal", &ideal, NAN, "", false);
     }
 }
 
 static void put_table(struct rue_page *page, const struct rue_findings *findings, size_t model,
                       const struct rue_rank_curve *curves, bool chart)
 {
-    static const struct rue_table_column columns[] = {
-        {.header = "scaling"},
-        {.header = "ranks", .unit = RUE_UNIT_COUNT},
-        {.header = "images of each", .unit = RUE_UNIT_COUNT, .drop = 2},
-        {.header = "images/s", .unit = RUE_UNIT_COUNT},
-        {.header = "efficiency", .unit = RUE_UNIT_PERCENT},
-        {.header = "status", .shrink_to = 20, .drop = 1}};
     char name[32];
     snprintf(name, sizeof name, "ranks-%zu-%zu", curves->at[0].variant + 1, model + 1);
-    rue_page_table(page, columns, sizeof columns / sizeof *columns);
-    if (chart)
-        rue_page_chart(page, &(struct rue_chart){.kind = RUE_CHART_LINES,
-                                                 .name = name,
-                                                 .title = "Images per second of all ranks",
-                                                 .note = "circle: the knee",
-                                                 .x = 2,
-                                                 .value = 4,
-                                                 .series = 1,
-                                                 .log_x = true,
-                                                 .log_y = true});
-    for (int weak = 0; weak <= 1; weak++)
-        for (size_t i = 0; i < curves[weak].count; i++) put_point(page, findings, model, &curves[weak], i);
-    if (chart) put_ideal(page, &curves[0]);
+    rue_page_table(page);
+    for (int weak = 0; weak <= 1; weak++) put_curve(page, findings, model, &curves[weak]);
+    if (!chart) return;
+    put_ideal(page, &curves[0]);
+    rue_page_chart(page, &(struct rue_chart){.kind = RUE_CHART_LINES,
+                                             .name = name,
+                                             .title = "Images per second of all ranks",
+                                             .note = "circle: the knee",
+                                             .x = "ranks",
+                                             .value = "images_per_s",
+                                             .series = "scaling",
+                                             .log_x = true,
+                                             .log_y = true});
 }
 
 /* Why the ranks of `point` are less efficient. */

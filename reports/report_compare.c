@@ -123,46 +123,33 @@ static void put_variant(struct rue_page *page, const struct compared *compared, 
     const char *mode = rue_findings_mode(variant); /* chunks need its place */
     size_t length = strlen(mode);
     bool shorter = variant->data.layout[0] && strncmp(name, mode, length) == 0 && name[length] == ' ';
-    rue_page_row(page, false);
-    rue_put_text(page, shorter ? name + length + 1 : name);
-    if (best == RUE_NONE)
-        rue_put_text(page, "");
-    else
-        rue_put_config(page, &variant->matrix->configs[best]);
-    rue_put_number(page, mean_speedup(compared, v));
-    rue_put_number(page, cpu_ns);
-    rue_put_number(page, memory_bytes);
-    rue_put_number(page, variant->data.storage_bytes > 0 ? variant->data.storage_bytes : NAN);
-    rue_put_number(page, build_ns(compared, v));
-    rue_put_number(page, (double)variant->data.images);
-    rue_put_text(page, variant->variant.path);
-    rue_put_text(page, variant->job.workload.cache);
-    rue_put_number(page, common ? common->parts[v].mean_regret_ratio : NAN);
     const struct rue_queue_findings *queue = &variant->trials.queue;
-    const size_t trials[] = {queue->bound, queue->uneven, queue->ample};
-    for (size_t i = 0; i < 3; i++) rue_put_number(page, (double)trials[i]);
-    rue_put_number(page, (double)queue->batch_ns);
+    double storage_bytes = variant->data.storage_bytes;
+    const struct rue_table_column row[] = {
+        {"variant", "variant", .text = shorter ? name + length + 1 : name, .shrink_to = 30},
+        {"config", "best config", .config = best == RUE_NONE ? NULL : &variant->matrix->configs[best]},
+        {"speedup_ratio", "speed-up", RUE_UNIT_TIMES, .number = mean_speedup(compared, v)},
+        {"cpu_ns_per_image", "CPU per image", RUE_UNIT_DURATION, .number = cpu_ns, .drop = 1},
+        {"anon_peak_bytes", "memory", RUE_UNIT_BYTES, .number = memory_bytes, .drop = 4},
+        {"storage_bytes", "storage", RUE_UNIT_BYTES, .number = storage_bytes > 0 ? storage_bytes : NAN,
+         .drop = 4},
+        {"build_ns", "time to make", RUE_UNIT_DURATION, .number = build_ns(compared, v), .drop = 3},
+        {"data_images", NULL, RUE_UNIT_COUNT, .number = (double)variant->data.images},
+        {"path", .text = variant->variant.path},
+        {"cache", .text = variant->job.workload.cache},
+        {"common_mean_regret_ratio", NULL, RUE_UNIT_NUMBER,
+         .number = common ? common->parts[v].mean_regret_ratio : NAN},
+        {"queue_bound", NULL, RUE_UNIT_COUNT, .number = (double)queue->bound},
+        {"queue_uneven", NULL, RUE_UNIT_COUNT, .number = (double)queue->uneven},
+        {"queue_ample", NULL, RUE_UNIT_COUNT, .number = (double)queue->ample},
+        {"queue_batch_ns", NULL, RUE_UNIT_COUNT, .number = (double)queue->batch_ns},
+    };
+    rue_page_row(page, false, row, sizeof row / sizeof *row);
 }
 
 static void put_variants(struct rue_page *page, const struct compared *compared)
 {
-    static const struct rue_table_column columns[] = {
-        {.header = "variant", .key = "variant", .shrink_to = 30},
-        {.header = "best config", .key = "config", .unit = RUE_UNIT_CONFIG},
-        {.header = "speed-up", .key = "speedup_ratio", .unit = RUE_UNIT_TIMES},
-        {.header = "CPU per image", .key = "cpu_ns_per_image", .unit = RUE_UNIT_DURATION, .drop = 1},
-        {.header = "memory", .key = "anon_peak_bytes", .unit = RUE_UNIT_BYTES, .drop = 4},
-        {.header = "storage", .key = "storage_bytes", .unit = RUE_UNIT_BYTES, .drop = 4},
-        {.header = "time to make", .key = "build_ns", .unit = RUE_UNIT_DURATION, .drop = 3},
-        {.key = "data_images", .unit = RUE_UNIT_COUNT},
-        {.key = "path"},
-        {.key = "cache"},
-        {.key = "common_mean_regret_ratio", .unit = RUE_UNIT_NUMBER},
-        {.key = "queue_bound", .unit = RUE_UNIT_COUNT},
-        {.key = "queue_uneven", .unit = RUE_UNIT_COUNT},
-        {.key = "queue_ample", .unit = RUE_UNIT_COUNT},
-        {.key = "queue_batch_ns", .unit = RUE_UNIT_COUNT}};
-    rue_page_table(page, columns, sizeof columns / sizeof *columns);
+    rue_page_table(page);
     for (size_t v = 0; v < compared->findings->variant_count; v++) put_variant(page, compared, v);
 }
 
@@ -325,9 +312,7 @@ static json_t *comparisons_json(const struct compared *compared)
         if (!compared->with_first[v]) continue;
         rue_comparison_put(&page, compared->findings, compared->with_first[v]);
         rue_findings_name_among(compared->findings, &compared->findings->variants[v], name, sizeof name);
-        rue_json_push(&array,
-                      rue_json_make("variant:t models:o", name, rue_table_json(rue_page_last_table(&page))));
-        rue_page_close(&page);
+        rue_json_push(&array, rue_json_make("variant:t models:o", name, rue_page_json_table(&page)));
     }
     return array;
 }
@@ -348,10 +333,9 @@ static rue_status render_json(const struct rue_findings *findings, const struct 
         "partial:b low_confidence:b",
         "rue.compare/2", findings->variants[0].job.images,
         common ? rue_json_config(&common->matrix->configs[common->best]) : json_null(),
-        common && common->best != common->selection->recommended, rue_table_json(rue_page_last_table(&page)),
+        common && common->best != common->selection->recommended, rue_page_json_table(&page),
         comparisons_json(&compared), rue_page_json_text(&answer), findings->run.partial,
         rue_findings_is_doubtful(findings));
-    rue_page_close(&page);
     close_compared(&compared);
     return rue_json_write(root, stream, error);
 }

@@ -25,57 +25,40 @@ static bool knob_shown(const struct rue_variant_findings *variant, size_t knob)
 }
 
 /* "num_workers" becomes "workers". */
-static void add_knob_column(struct rue_page *page, const struct rue_knob_info *knob)
+static void put_knob(struct rue_page *page, const struct rue_knob_info *knob, int value)
 {
     static const char prefix[] = "num_";
-    char header[HEADER_BYTES];
+    char header[HEADER_BYTES], text[RUE_KNOB_TEXT_BYTES];
     bool counts = strncmp(knob->name, prefix, strlen(prefix)) == 0;
     snprintf(header, sizeof header, "%s", knob->name + (counts ? strlen(prefix) : 0));
     for (char *at = header; *at; at++)
         if (*at == '_') *at = ' ';
-    rue_page_column(page, (struct rue_table_column){
-                              .header = header, .right = !knob->words, .shrink_to = knob->words ? 6 : 0});
+    rue_knob_format(knob, value, text);
+    const struct rue_table_column column = {
+        .header = header, .text = text, .right = !knob->words, .shrink_to = knob->words ? 6 : 0};
+    rue_page_put(page, &column, 1);
 }
 
 /* For one model mean and worst regret are the same. */
-static void begin_table(struct rue_page *page, const struct rue_variant_findings *variant)
-{
-    static const struct rue_table_column regrets[] = {
-        {.header = "mean regret", .unit = RUE_UNIT_PERCENT},
-        {.header = "worst regret", .unit = RUE_UNIT_PERCENT},
-        {.header = "worst model", .shrink_to = NAME_SHRINKS_TO, .drop = 2}};
-    static const struct rue_table_column regret = {.header = "regret", .unit = RUE_UNIT_PERCENT};
-    const struct rue_knobs *knobs = variant_knobs(variant);
-    rue_page_table(page, NULL, 0);
-    for (size_t k = 0; k < knobs->count; k++)
-        if (knob_shown(variant, k)) add_knob_column(page, knobs->at[k]);
-    if (variant->selection->model_count == 1)
-        rue_page_column(page, regret);
-    else
-        for (int i = 0; i < 3; i++) rue_page_column(page, regrets[i]);
-    rue_page_column(page, (struct rue_table_column){.header = "based on", .drop = 4});
-}
-
-static void begin_row(struct rue_page *page, const struct rue_variant_findings *variant, size_t config)
+static void put_config(struct rue_page *page, const struct rue_variant_findings *variant, size_t config)
 {
     static const char *const bases[] = {[RUE_BASIS_FULL] = "full runs",
                                         [RUE_BASIS_TRUNCATED] = "short runs",
                                         [RUE_BASIS_PREDICTED] = "prediction"};
     const struct rue_knobs *knobs = variant_knobs(variant);
-    const struct rue_ranking_row *row = &variant->selection->rows[config];
-    char value[RUE_KNOB_TEXT_BYTES];
-    rue_page_row(page, config == variant->selection->recommended);
-    for (size_t k = 0; k < knobs->count; k++) {
-        if (!knob_shown(variant, k)) continue;
-        rue_knob_format(knobs->at[k], variant->matrix->configs[config].value[k], value);
-        rue_put_text(page, value);
-    }
-    rue_put_number(page, row->mean_regret_ratio);
-    if (variant->selection->model_count > 1) {
-        rue_put_number(page, row->max_regret_ratio);
-        rue_put_text(page, rue_findings_has_worst(row) ? variant->matrix->models[row->worst_model] : "");
-    }
-    rue_put_text(page, bases[rue_findings_basis(row)]);
+    const struct rue_ranking_row *own = &variant->selection->rows[config];
+    const char *worst = rue_findings_has_worst(own) ? variant->matrix->models[own->worst_model] : "";
+    bool one = variant->selection->model_count == 1;
+    const struct rue_table_column columns[] = {
+        {NULL, one ? "regret" : "mean regret", RUE_UNIT_PERCENT, .number = own->mean_regret_ratio},
+        {NULL, "worst regret", RUE_UNIT_PERCENT, .number = own->max_regret_ratio, .absent = one},
+        {NULL, "worst model", .text = worst, .shrink_to = NAME_SHRINKS_TO, .drop = 2, .absent = one},
+        {NULL, "based on", .text = bases[rue_findings_basis(own)], .drop = 4},
+    };
+    rue_page_row(page, config == variant->selection->recommended, NULL, 0);
+    for (size_t k = 0; k < knobs->count; k++)
+        if (knob_shown(variant, k)) put_knob(page, knobs->at[k], variant->matrix->configs[config].value[k]);
+    rue_page_put(page, columns, sizeof columns / sizeof *columns);
 }
 
 static void put_heading(struct rue_page *page, const struct rue_findings *findings,
@@ -136,17 +119,21 @@ static bool rate_shown(const struct rue_variant_findings *variant)
     return variant->job.images && variant->selection->model_count == 1 && variant->goal == RUE_GOAL_TIME;
 }
 
-static void put_config(struct rue_page *page, const struct rue_variant_findings *variant, size_t config,
+static void put_listed(struct rue_page *page, const struct rue_variant_findings *variant, size_t config,
                        bool brief)
 {
-    begin_row(page, variant, config);
     const struct rue_selection *selection = variant->selection;
-    if (!brief)
-        rue_put_words(page, "%zu of %zu", selection->rows[config].top_n_count, selection->model_count);
-    if (!rate_shown(variant)) return;
-    double ns = rue_cost_matrix_cell(variant->matrix, 0, config)->median_ns;
-    double job = (double)variant->job.images * (double)rue_findings_loaders(variant);
-    rue_put_number(page, job / ns * (double)RUE_NS_PER_S);
+    char header[48], votes[48];
+    snprintf(header, sizeof header, "in top %zu", selection->top_n);
+    snprintf(votes, sizeof votes, "%zu of %zu", selection->rows[config].top_n_count, selection->model_count);
+    double job = (double)variant->job.images * (double)rue_findings_loaders(variant),
+           rate = job / rue_cost_matrix_cell(variant->matrix, 0, config)->median_ns * (double)RUE_NS_PER_S;
+    const struct rue_table_column columns[] = {
+        {NULL, header, .text = votes, .right = true, .drop = 2, .absent = brief},
+        {NULL, "images/s", RUE_UNIT_COUNT, .number = rate, .drop = 1, .absent = !rate_shown(variant)},
+    };
+    put_config(page, variant, config);
+    rue_page_put(page, columns, sizeof columns / sizeof *columns);
 }
 
 /* Lists the first configurations, and configurations that sentences mention. */
@@ -162,16 +149,10 @@ static void put_configs(struct rue_page *page, const struct rue_findings *findin
 {
     const struct rue_selection *selection = variant->selection;
     size_t unlisted = 0;
-    char votes[48];
-    snprintf(votes, sizeof votes, "in top %zu", selection->top_n);
-    begin_table(page, variant);
-    if (!brief) rue_page_column(page, (struct rue_table_column){.header = votes, .right = true, .drop = 2});
-    if (rate_shown(variant))
-        rue_page_column(page,
-                        (struct rue_table_column){.header = "images/s", .unit = RUE_UNIT_COUNT, .drop = 1});
+    rue_page_table(page);
     for (size_t i = 0; i < selection->ranked_count; i++) {
         unlisted += !is_listed(selection, i, brief);
-        if (is_listed(selection, i, brief)) put_config(page, variant, selection->ranked[i], brief);
+        if (is_listed(selection, i, brief)) put_listed(page, variant, selection->ranked[i], brief);
     }
     rue_page_sentence(page, RUE_LOOK_DIM, 2);
     if (unlisted && !brief)
@@ -188,9 +169,9 @@ static void put_batch_sizes(struct rue_page *page, const struct rue_variant_find
     rue_page_gap(page);
     rue_page_sentence(page, RUE_LOOK_PLAIN, 2);
     rue_say(page, "The best workers for each batch size:");
-    begin_table(page, variant);
+    rue_page_table(page);
     for (best = (struct rue_batch_best){0}; rue_batch_best_next(variant, &best);)
-        if (best.config != RUE_NONE) begin_row(page, variant, best.config);
+        if (best.config != RUE_NONE) put_config(page, variant, best.config);
 }
 
 void rue_parts_variant(struct rue_page *page, const struct rue_findings *findings,

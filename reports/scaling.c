@@ -23,17 +23,19 @@ static const struct {
     const char *key;
     size_t offset; /* of a double in a sample */
     enum { MEAN, PEAK, SUM } how;
-    struct rue_table_column shown; /* without a header: only in CSV and JSON */
+    const char *header; /* NULL: only in CSV and JSON */
+    int drop, digits;
 } figures[RUE_SCALING_FIGURES] = {
-    [RUE_SCALING_CPU] = {"cpu_percent_mean", AT(cpu_percent), MEAN, {.header = "CPU %", .drop = 3}},
-    [RUE_SCALING_CPU_PEAK] = {"cpu_percent_peak", AT(cpu_percent), PEAK, {0}},
-    [RUE_SCALING_RSS] = {"rss_mb_mean", AT(rss_mb), MEAN, {0}},
-    [RUE_SCALING_RSS_PEAK] = {"rss_mb_peak", AT(rss_mb), PEAK, {.header = "memory MB", .drop = 4}},
-    [RUE_SCALING_READ] = {"read_mb", AT(read_mb), SUM, {.header = "read MB", .digits = 1, .drop = 3}},
-    [RUE_SCALING_WRITE] = {"write_mb", AT(write_mb), SUM, {0}},
-    [RUE_SCALING_GPU] = {"gpu_percent_mean", AT(gpu_percent), MEAN, {.header = "GPU %", .drop = 3}},
-    [RUE_SCALING_GPU_PEAK] = {"gpu_percent_peak", AT(gpu_percent), PEAK, {0}},
-    [RUE_SCALING_GPU_MEMORY_PEAK] = {"gpu_memory_mb_peak", AT(gpu_memory_mb), PEAK, {0}}};
+    [RUE_SCALING_CPU] = {"cpu_percent_mean", AT(cpu_percent), MEAN, "CPU %", 3},
+    [RUE_SCALING_CPU_PEAK] = {"cpu_percent_peak", AT(cpu_percent), PEAK},
+    [RUE_SCALING_RSS] = {"rss_mb_mean", AT(rss_mb), MEAN},
+    [RUE_SCALING_RSS_PEAK] = {"rss_mb_peak", AT(rss_mb), PEAK, "memory MB", 4},
+    [RUE_SCALING_READ] = {"read_mb", AT(read_mb), SUM, "read MB", 3, .digits = 1},
+    [RUE_SCALING_WRITE] = {"write_mb", AT(write_mb), SUM},
+    [RUE_SCALING_GPU] = {"gpu_percent_mean", AT(gpu_percent), MEAN, "GPU %", 3},
+    [RUE_SCALING_GPU_PEAK] = {"gpu_percent_peak", AT(gpu_percent), PEAK},
+    [RUE_SCALING_GPU_MEMORY_PEAK] = {"gpu_memory_mb_peak", AT(gpu_memory_mb), PEAK},
+};
 
 /* Too few to describe a trial: the first one also covers time before the trial. */
 enum { FEW_SAMPLES = 3 };
@@ -131,7 +133,9 @@ static const double knee_share = 0.95;
 static const struct rue_config *row_config(const struct rue_scaling *scaling,
                                            const struct rue_scaling_row *row)
 {
-    return &scaling->findings->variants[row->variant].matrix->configs[row->config];
+    static const struct rue_config none;
+    return row->config == RUE_NONE ? &none
+                                   : &scaling->findings->variants[row->variant].matrix->configs[row->config];
 }
 
 static bool is_curve_row(const struct curve *curve, const struct rue_scaling_row *row)
@@ -179,79 +183,72 @@ static size_t curve_count(const struct rue_scaling *scaling)
 
 /* ---- the table: the same for people and for machines ---- */
 
-static void begin_table(struct rue_page *page)
-{
-    static const struct rue_table_column head[] = {
-        {.key = "format"},
-        {.key = "variant"},
-        {.key = "data"},
-        {.key = "model"},
-        {.key = "curve"},
-        {.header = "batch size", .key = "batch_size", .unit = RUE_UNIT_COUNT},
-        {.header = "workers", .key = "num_workers", .unit = RUE_UNIT_COUNT},
-        {.header = "images/s", .key = "images_per_s", .unit = RUE_UNIT_NUMBER, .digits = 1},
-        {.key = "ranks", .unit = RUE_UNIT_COUNT},
-        {.key = "efficiency", .unit = RUE_UNIT_NUMBER}};
-    static const struct rue_table_column tail[] = {
-        {.header = "", .unit = RUE_UNIT_BAR, .shrink_to = 20, .drop = 1},
-        {.header = "status", .drop = 2},
-        {.key = "status"},
-        {.key = "reason"},
-        {.key = "images", .unit = RUE_UNIT_COUNT},
-        {.key = "elapsed_s", .unit = RUE_UNIT_NUMBER},
-        {.key = "first_batch_s", .unit = RUE_UNIT_NUMBER},
-        {.key = "cache"},
-        {.key = "cache_missed", .unit = RUE_UNIT_COUNT},
-        {.key = "trial", .unit = RUE_UNIT_COUNT},
-        {.key = "fastest", .unit = RUE_UNIT_FLAG},
-        {.key = "saturates", .unit = RUE_UNIT_FLAG}};
-    rue_page_table(page, head, sizeof head / sizeof *head);
-    for (int f = 0; f < RUE_SCALING_FIGURES; f++) {
-        struct rue_table_column column = figures[f].shown;
-        column.key = figures[f].key;
-        column.unit = RUE_UNIT_NUMBER;
-        rue_page_column(page, column);
-    }
-    for (size_t i = 0; i < sizeof tail / sizeof *tail; i++) rue_page_column(page, tail[i]);
-}
-
 static double number_or_nan(int64_t value)
 {
     return value >= 0 ? (double)value : NAN;
 }
 
-static void put_row(struct rue_page *page, const struct curve *curve, const struct rue_scaling_row *row)
+static void put_place(struct rue_page *page, const struct curve *curve, const struct rue_scaling_row *row)
+{
+    const struct rue_variant_findings *variant = &curve->scaling->findings->variants[row->variant];
+    const struct rue_rank_point *point = rue_rank_curve_find(&curve->ranks, row->variant);
+    const int *value = row_config(curve->scaling, row)->value;
+    char data[64];
+    snprintf(data, sizeof data, "%s%s%s", rue_mode_names[variant->variant.mode],
+             variant->variant.dtype[0] ? " " : "", variant->variant.dtype);
+    const struct rue_table_column columns[] = {
+        {"format", .text = variant->variant.format},
+        {"variant", .text = data},
+        {"data", .text = variant->variant.path},
+        {"model", .text = variant->matrix->models[row->model]},
+        {"curve", .text = curve->ranks.count ? curve->ranks.name : rue_own_knobs.at[curve->knob]->name},
+        {"batch_size", "batch size", RUE_UNIT_COUNT, .number = value[RUE_BATCH_SIZE]},
+        {"num_workers", "workers", RUE_UNIT_COUNT, .number = value[RUE_NUM_WORKERS]},
+        {"images_per_s", "images/s", RUE_UNIT_NUMBER, .digits = 1, .number = rue_scaling_rate(row)},
+        {"ranks", NULL, RUE_UNIT_COUNT, .number = (double)rue_findings_loaders(variant)},
+        {"efficiency", NULL, RUE_UNIT_NUMBER, .number = point ? point->efficiency : NAN},
+    };
+    rue_page_row(page, row == curve->fastest, columns, sizeof columns / sizeof *columns);
+}
+
+static void put_figures(struct rue_page *page, const struct rue_scaling_row *row)
+{
+    for (int f = 0; f < RUE_SCALING_FIGURES; f++) {
+        const struct rue_table_column column = {figures[f].key,          figures[f].header,
+                                                RUE_UNIT_NUMBER,         .number = row->figures[f],
+                                                .drop = figures[f].drop, .digits = figures[f].digits};
+        rue_page_put(page, &column, 1);
+    }
+}
+
+static void put_trial(struct rue_page *page, const struct curve *curve, const struct rue_scaling_row *row)
 {
     const struct rue_variant_findings *variant = &curve->scaling->findings->variants[row->variant];
     const struct rue_trial_result *result = &row->trial->result;
-    const struct rue_config *config = row_config(curve->scaling, row);
-    const struct rue_rank_point *point = rue_rank_curve_find(&curve->ranks, row->variant);
-    double rate = rue_scaling_rate(row);
-    rue_page_row(page, row == curve->fastest);
-    rue_put_text(page, variant->variant.format);
-    rue_put_words(page, "%s%s%s", rue_mode_names[variant->variant.mode], variant->variant.dtype[0] ? " " : "",
-                  variant->variant.dtype);
-    rue_put_text(page, variant->variant.path);
-    rue_put_text(page, variant->matrix->models[row->model]);
-    rue_put_text(page, curve->ranks.count ? curve->ranks.name : rue_own_knobs.at[curve->knob]->name);
-    rue_put_number(page, config->value[RUE_BATCH_SIZE]);
-    rue_put_number(page, config->value[RUE_NUM_WORKERS]);
-    rue_put_number(page, rate);
-    rue_put_number(page, (double)rue_findings_loaders(variant));
-    rue_put_number(page, point ? point->efficiency : NAN);
-    for (int f = 0; f < RUE_SCALING_FIGURES; f++) rue_put_number(page, row->figures[f]);
-    rue_put_number(page, curve->fastest ? rate / rue_scaling_rate(curve->fastest) : NAN);
-    rue_put_text(page, result->outcome == RUE_TRIAL_OK ? "" : rue_outcome_names[result->outcome]);
-    rue_put_text(page, rue_outcome_names[result->outcome]);
-    rue_put_text(page, result->reason);
-    rue_put_number(page, number_or_nan(result->images));
-    rue_put_number(page, number_or_nan(result->end_to_end_ns) / 1e9);
-    rue_put_number(page, number_or_nan(result->first_batch_ns) / 1e9);
-    rue_put_text(page, variant->job.workload.cache);
-    rue_put_number(page, number_or_nan(result->cache_missed));
-    rue_put_number(page, (double)row->trial->id);
-    rue_put_number(page, row == curve->fastest);
-    rue_put_number(page, row == curve->knee);
+    const char *status = rue_outcome_names[result->outcome];
+    double share = curve->fastest ? rue_scaling_rate(row) / rue_scaling_rate(curve->fastest) : NAN;
+    const struct rue_table_column columns[] = {
+        {NULL, "", RUE_UNIT_BAR, .number = share, .shrink_to = 20, .drop = 1},
+        {NULL, "status", .text = result->outcome == RUE_TRIAL_OK ? "" : status, .drop = 2},
+        {"status", .text = status},
+        {"reason", .text = result->reason},
+        {"images", NULL, RUE_UNIT_COUNT, .number = number_or_nan(result->images)},
+        {"elapsed_s", NULL, RUE_UNIT_NUMBER, .number = number_or_nan(result->end_to_end_ns) / 1e9},
+        {"first_batch_s", NULL, RUE_UNIT_NUMBER, .number = number_or_nan(result->first_batch_ns) / 1e9},
+        {"cache", .text = variant->job.workload.cache},
+        {"cache_missed", NULL, RUE_UNIT_COUNT, .number = number_or_nan(result->cache_missed)},
+        {"trial", NULL, RUE_UNIT_COUNT, .number = (double)row->trial->id},
+        {"fastest", NULL, RUE_UNIT_FLAG, .number = row == curve->fastest},
+        {"saturates", NULL, RUE_UNIT_FLAG, .number = row == curve->knee},
+    };
+    rue_page_put(page, columns, sizeof columns / sizeof *columns);
+}
+
+static void put_row(struct rue_page *page, const struct curve *curve, const struct rue_scaling_row *row)
+{
+    put_place(page, curve, row);
+    put_figures(page, row);
+    put_trial(page, curve, row);
 }
 
 static void put_rows(struct rue_page *page, const struct curve *curve)
@@ -262,7 +259,11 @@ static void put_rows(struct rue_page *page, const struct curve *curve)
 
 static void put_curves(struct rue_page *page, const struct rue_scaling *scaling)
 {
-    begin_table(page);
+    static const struct rue_trial_row no_trial;
+    rue_page_table(page);
+    put_row(page, &(struct curve){.scaling = scaling},
+            &(struct rue_scaling_row){.config = RUE_NONE, .trial = &no_trial});
+    rue_page_clear_rows(page); /* its columns stay, also of a table without rows */
     for (size_t i = 0; i < curve_count(scaling); i++) {
         struct curve curve = curve_at(scaling, i);
         if (curve.point_count) put_rows(page, &curve);
@@ -293,48 +294,45 @@ rue_status rue_scaling_json(const struct rue_scaling *scaling, FILE *stream, rue
         "format:t study:t job_images:n batch_dtype:t partial:T fixed_batch:i fixed_workers:i rows:o",
         "rue.scale/2", findings->study, job->images, rue_dtype_names[job->workload.batch_dtype],
         findings->run.partial ? findings->run.partial_reason : "", scaling->fixed_batch,
-        scaling->fixed_workers, rue_table_json(rue_page_last_table(&page)));
-    rue_page_close(&page);
+        scaling->fixed_workers, rue_page_json_table(&page));
     return rue_json_write(root, stream, error);
 }
 
-static void put_trial(struct rue_page *page, const struct rue_scaling *scaling,
-                      const struct rue_usage_sample *sample)
+/* The trial that was under way; NaN: none. */
+static double find_trial(const struct rue_scaling *scaling, const struct rue_usage_sample *sample)
 {
-    for (size_t i = 0; i < scaling->row_count; i++) {
-        if (!is_during(sample, &scaling->rows[i])) continue;
-        rue_put_number(page, (double)scaling->rows[i].trial->id);
-        return;
-    }
-    rue_put_text(page, "");
+    for (size_t i = 0; i < scaling->row_count; i++)
+        if (is_during(sample, &scaling->rows[i])) return (double)scaling->rows[i].trial->id;
+    return NAN;
+}
+
+static void put_sample(struct rue_page *page, const struct rue_usage_sample *sample, double trial)
+{
+    const struct rue_table_column row[] = {
+        {"trial", NULL, RUE_UNIT_COUNT, .number = trial},
+        {"time_s", NULL, RUE_UNIT_NUMBER, .number = sample->time_s},
+        {"processes", NULL, RUE_UNIT_NUMBER, .number = sample->processes},
+        {"threads", NULL, RUE_UNIT_NUMBER, .number = sample->threads},
+        {"cpu_percent", NULL, RUE_UNIT_NUMBER, .number = sample->cpu_percent},
+        {"rss_mb", NULL, RUE_UNIT_NUMBER, .number = sample->rss_mb},
+        {"read_mb", NULL, RUE_UNIT_NUMBER, .number = sample->read_mb},
+        {"write_mb", NULL, RUE_UNIT_NUMBER, .number = sample->write_mb},
+        {"gpu_percent", NULL, RUE_UNIT_NUMBER, .number = sample->gpu_percent},
+        {"gpu_memory_mb", NULL, RUE_UNIT_NUMBER, .number = sample->gpu_memory_mb},
+    };
+    rue_page_row(page, false, row, sizeof row / sizeof *row);
 }
 
 rue_status rue_scaling_write_samples(const void *context, FILE *stream, rue_error *error)
 {
-    static const struct {
-        const char *key;
-        size_t offset;
-    } columns[] = {{"time_s", AT(time_s)},
-                   {"processes", AT(processes)},
-                   {"threads", AT(threads)},
-                   {"cpu_percent", AT(cpu_percent)},
-                   {"rss_mb", AT(rss_mb)},
-                   {"read_mb", AT(read_mb)},
-                   {"write_mb", AT(write_mb)},
-                   {"gpu_percent", AT(gpu_percent)},
-                   {"gpu_memory_mb", AT(gpu_memory_mb)}};
-    static const struct rue_table_column trial = {.key = "trial", .unit = RUE_UNIT_COUNT};
+    static const struct rue_usage_sample no_sample;
     const struct rue_scaling *scaling = context;
     struct rue_page page = {0};
-    rue_page_table(&page, &trial, 1);
-    for (size_t c = 0; c < sizeof columns / sizeof *columns; c++)
-        rue_page_column(&page, (struct rue_table_column){.key = columns[c].key, .unit = RUE_UNIT_NUMBER});
-    for (size_t i = 0; i < scaling->sample_count; i++) {
-        rue_page_row(&page, false);
-        put_trial(&page, scaling, &scaling->samples[i]);
-        for (size_t c = 0; c < sizeof columns / sizeof *columns; c++)
-            rue_put_number(&page, value_at(&scaling->samples[i], columns[c].offset));
-    }
+    rue_page_table(&page);
+    put_sample(&page, &no_sample, NAN);
+    rue_page_clear_rows(&page); /* its columns stay */
+    for (size_t i = 0; i < scaling->sample_count; i++)
+        put_sample(&page, &scaling->samples[i], find_trial(scaling, &scaling->samples[i]));
     return finish_csv(&page, stream, error);
 }
 
@@ -430,7 +428,7 @@ rue_status rue_scaling_show(const struct rue_scaling *scaling, const struct rue_
         struct curve curve = curve_at(scaling, i);
         if (!curve.point_count) continue;
         say_title(&page, &curve);
-        begin_table(&page);
+        rue_page_table(&page);
         put_rows(&page, &curve);
         say_limit(&page, &curve);
         say_missed(&page, &curve);

@@ -112,21 +112,19 @@ static void put_fact(struct rue_page *page, const char *name, const char *format
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
     if (!text[0]) return;
-    rue_page_row(page, false);
-    rue_put_text(page, name);
-    rue_put_text(page, text);
+    const struct rue_table_column row[] = {{NULL, "what", .text = name}, {NULL, "value", .text = text}};
+    rue_page_row(page, false, row, sizeof row / sizeof *row);
 }
 
 static void put_provenance(struct rue_page *page, const struct rue_findings *findings,
                            const struct rue_breakdown *breakdown)
 {
-    static const struct rue_table_column columns[] = {{.header = "what"}, {.header = "value"}};
     const struct rue_run_findings *run = &findings->run;
     const struct rue_machine_findings *machine = &findings->machine;
     char text[RUE_UNIT_TEXT_BYTES] = "", memory[RUE_UNIT_TEXT_BYTES] = "";
     rue_page_heading(page, 1);
     rue_say(page, "How it was measured");
-    rue_page_table(page, columns, sizeof columns / sizeof *columns);
+    rue_page_table(page);
     put_fact(page, "command", "%s", run->command_line);
     put_fact(page, "started", "%s", run->started);
     if (run->duration_s > 0)

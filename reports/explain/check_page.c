@@ -97,28 +97,22 @@ static void name_part(const struct rue_checks *checks, size_t part, char out[NAM
 static json_t *trials_json(const struct rue_check *check)
 {
     struct rue_page page = {0};
-    static const struct rue_table_column columns[] = {{.key = "model"},
-                                                      {.key = "config", .unit = RUE_UNIT_CONFIG},
-                                                      {.key = "images", .unit = RUE_UNIT_COUNT},
-                                                      {.key = "expected_ns", .unit = RUE_UNIT_DURATION},
-                                                      {.key = "end_to_end_ns", .unit = RUE_UNIT_DURATION},
-                                                      {.key = "status"},
-                                                      {.key = "reason"}};
-    rue_page_table(&page, columns, sizeof columns / sizeof *columns);
+    rue_page_table(&page);
     for (size_t i = 0; i < check->trial_count; i++) {
         const struct rue_check_trial *trial = &check->trials[i];
-        rue_page_row(&page, false);
-        rue_put_text(&page, trial->model);
-        rue_put_config(&page, &trial->config);
-        rue_put_number(&page, (double)trial->images);
-        rue_put_number(&page, trial->expected_s > 0 ? trial->expected_s * 1e9 : NAN);
-        rue_put_number(&page, trial->measured_s * 1e9);
-        rue_put_text(&page, rue_outcome_names[trial->outcome]);
-        rue_put_text(&page, trial->reason);
+        double expected_ns = trial->expected_s > 0 ? trial->expected_s * 1e9 : NAN;
+        const struct rue_table_column row[] = {
+            {"model", .text = trial->model},
+            {"config", .config = &trial->config},
+            {"images", NULL, RUE_UNIT_COUNT, .number = (double)trial->images},
+            {"expected_ns", NULL, RUE_UNIT_DURATION, .number = expected_ns},
+            {"end_to_end_ns", NULL, RUE_UNIT_DURATION, .number = trial->measured_s * 1e9},
+            {"status", .text = rue_outcome_names[trial->outcome]},
+            {"reason", .text = trial->reason},
+        };
+        rue_page_row(&page, false, row, sizeof row / sizeof *row);
     }
-    json_t *array = rue_table_json(rue_page_last_table(&page));
-    rue_page_close(&page);
-    return array;
+    return rue_page_json_table(&page);
 }
 
 /* For the terminal: a row for the configuration of trial `first`, of all its trials. */
@@ -137,21 +131,19 @@ static void put_config_trials(struct rue_page *page, const struct rue_check *che
         timed++;
         log_sum += log(trial->measured_s / trial->expected_s);
     }
-    rue_page_row(page, rue_config_equal(config, &check->config));
-    rue_put_config(page, config);
-    rue_put_number(page, (double)count);
-    rue_put_number(page, timed ? exp(log_sum / (double)timed) : NAN);
-    rue_put_text(page, reason);
+    double time_ratio = timed ? exp(log_sum / (double)timed) : NAN;
+    const struct rue_table_column row[] = {
+        {NULL, "config", .config = config},
+        {NULL, "trials", RUE_UNIT_COUNT, .number = (double)count},
+        {NULL, "measured / expected time", RUE_UNIT_TIMES, .number = time_ratio},
+        {NULL, "note", .text = reason},
+    };
+    rue_page_row(page, rue_config_equal(config, &check->config), row, sizeof row / sizeof *row);
 }
 
 static void put_configs(struct rue_page *page, const struct rue_check *check)
 {
-    static const struct rue_table_column columns[] = {
-        {.header = "config", .unit = RUE_UNIT_CONFIG},
-        {.header = "trials", .unit = RUE_UNIT_COUNT},
-        {.header = "measured / expected time", .unit = RUE_UNIT_TIMES},
-        {.header = "note"}};
-    rue_page_table(page, columns, sizeof columns / sizeof *columns);
+    rue_page_table(page);
     for (size_t i = 0; i < check->trial_count; i++) {
         bool listed = false;
         for (size_t j = 0; j < i; j++)

@@ -166,42 +166,32 @@ static void say_cells(struct rue_page *page, const struct rue_difference *differ
     say_resolution(page, difference);
 }
 
+/* `charts`: for charts over batch sizes and workers. */
 static void put_cell(struct rue_page *page, const struct rue_difference *difference,
-                     const struct rue_changed_cell *cell)
+                     const struct rue_changed_cell *cell, bool charts)
 {
     const struct rue_cost_matrix *before = difference->variants[0]->matrix;
     const struct rue_config *config = &before->configs[cell->config[0]];
     double time_ns = rue_cost_matrix_cell(before, cell->model, cell->config[0])->median_ns;
-    bool known = cell->change.confidence > 0;
-    rue_page_row(page, cell->config[1] == answer_column(difference, 1));
-    rue_put_text(page, before->models[cell->model]);
-    rue_put_config(page, config);
-    rue_put_number(page, config->value[RUE_BATCH_SIZE]);
-    rue_put_number(page, config->value[RUE_NUM_WORKERS]);
-    rue_put_number(page, time_ns);
-    rue_put_number(page, time_ns * cell->change.ratio);
-    rue_put_number(page, cell->change.ratio - 1);
-    rue_put_number(page, known ? cell->change.low - 1 : NAN);
-    rue_put_number(page, known ? cell->change.high - 1 : NAN);
-    rue_put_text(page, verdicts[cell->verdict]);
-    rue_put_text(page, is_measured(difference, cell) ? "" : "predicted");
-}
-
-static void begin_cells(struct rue_page *page, bool charts)
-{
-    const struct rue_table_column columns[] = {
-        {.header = "model", .key = "model"},
-        {.header = charts ? NULL : "configuration", .unit = RUE_UNIT_CONFIG, .key = "config"},
-        {.header = charts ? "batch size" : NULL, .unit = RUE_UNIT_COUNT},
-        {.header = charts ? "workers" : NULL, .unit = RUE_UNIT_COUNT},
-        {.header = "time before", .unit = RUE_UNIT_DURATION, .key = "before_ns"},
-        {.header = "time after", .unit = RUE_UNIT_DURATION, .key = "after_ns"},
-        {.header = "change", .unit = RUE_UNIT_PERCENT, .key = "change_ratio"},
-        {.header = "from", .unit = RUE_UNIT_PERCENT, .key = "change_ratio_low"},
-        {.header = "to", .unit = RUE_UNIT_PERCENT, .key = "change_ratio_high"},
-        {.header = "verdict", .key = "verdict"},
-        {.header = "based on", .key = "source"}};
-    rue_page_table(page, columns, sizeof columns / sizeof *columns);
+    const struct rue_change *change = &cell->change;
+    bool known = change->confidence > 0;
+    const struct rue_table_column row[] = {
+        {"model", "model", .text = before->models[cell->model]},
+        {"config", "configuration", .config = config, .absent = charts},
+        {"batch_size", "batch size", RUE_UNIT_COUNT, .number = config->value[RUE_BATCH_SIZE],
+         .absent = !charts},
+        {"num_workers", "workers", RUE_UNIT_COUNT, .number = config->value[RUE_NUM_WORKERS],
+         .absent = !charts},
+        {"before_ns", "time before", RUE_UNIT_DURATION, .number = time_ns},
+        {"after_ns", "time after", RUE_UNIT_DURATION, .number = time_ns * change->ratio},
+        {"change_ratio", "change", RUE_UNIT_PERCENT, .number = change->ratio - 1},
+        {"change_ratio_low", "from", RUE_UNIT_PERCENT, .number = known ? change->low - 1 : NAN},
+        {"change_ratio_high", "to", RUE_UNIT_PERCENT, .number = known ? change->high - 1 : NAN},
+        {"verdict", "verdict", .text = verdicts[cell->verdict]},
+        {"source", "based on", .text = is_measured(difference, cell) ? "" : "predicted"},
+    };
+    rue_page_row(page, cell->config[1] == answer_column(difference, 1), row, sizeof row / sizeof *row);
+    if (cell->verdict == RUE_CHANGE_NONE) rue_page_mark(page, RUE_ROW_UNCHANGED);
 }
 
 /* The largest changes first, those beyond noise before others. */
@@ -225,8 +215,9 @@ static void put_largest(struct rue_page *page, const struct rue_difference *diff
     }
     for (size_t i = 0; i < count; i++) order[i] = &difference->cells[i];
     qsort(order, count, sizeof *order, compare_changes);
-    begin_cells(page, false);
-    for (size_t i = 0; i < count && i < CELLS_SHOWN && i < changed; i++) put_cell(page, difference, order[i]);
+    rue_page_table(page);
+    for (size_t i = 0; i < count && i < CELLS_SHOWN && i < changed; i++)
+        put_cell(page, difference, order[i], false);
     free(order);
     if (changed <= CELLS_SHOWN) return;
     rue_page_sentence(page, RUE_LOOK_DIM, 0);
@@ -239,10 +230,6 @@ static void put_largest(struct rue_page *page, const struct rue_difference *diff
 static void put_means(struct rue_page *page, const struct rue_difference *difference,
                       const struct rue_chart_subject *subject)
 {
-    static const struct rue_table_column columns[] = {
-        {.header = "batch size", .unit = RUE_UNIT_COUNT},     {.header = "workers", .unit = RUE_UNIT_COUNT},
-        {.header = "mean change", .unit = RUE_UNIT_PERCENT},  {.header = "models", .unit = RUE_UNIT_COUNT},
-        {.header = "models changed", .unit = RUE_UNIT_COUNT}, {.header = "verdict"}};
     const struct rue_cost_matrix *before = difference->variants[0]->matrix;
     size_t configs = before->config_count, *counts = calloc(configs + 1, sizeof *counts),
            *changed = calloc(configs + 1, sizeof *changed),
@@ -257,28 +244,33 @@ static void put_means(struct rue_page *page, const struct rue_difference *differ
         columns_after[cell->config[0]] = cell->config[1];
         sums[cell->config[0]] += log(cell->change.ratio);
     }
-    rue_page_table(page, columns, sizeof columns / sizeof *columns);
+    rue_page_table(page);
+    for (size_t c = 0; !page->failed && c < configs; c++) {
+        if (!counts[c] || !rue_chart_is_in_slice(subject, columns_after[c])) continue;
+        const int *value = before->configs[c].value;
+        double mean = exp(sums[c] / (double)counts[c]) - 1;
+        const struct rue_table_column row[] = {
+            {"batch_size", "batch size", RUE_UNIT_COUNT, .number = value[RUE_BATCH_SIZE]},
+            {"num_workers", "workers", RUE_UNIT_COUNT, .number = value[RUE_NUM_WORKERS]},
+            {"change_ratio", "mean change", RUE_UNIT_PERCENT, .number = mean},
+            {"models", "models", RUE_UNIT_COUNT, .number = (double)counts[c]},
+            {"changed", "models changed", RUE_UNIT_COUNT, .number = (double)changed[c]},
+            {"verdict", "verdict", .text = changed[c] ? "changed" : verdicts[RUE_CHANGE_NONE]},
+        };
+        rue_page_row(page, columns_after[c] == answer_column(difference, 1), row, sizeof row / sizeof *row);
+        if (!changed[c]) rue_page_mark(page, RUE_ROW_UNCHANGED);
+    }
     rue_page_chart(page,
                    &(struct rue_chart){.kind = RUE_CHART_HEAT,
                                        .name = rue_chart_name(subject, "change", id),
                                        .title = "Change of the time (%), mean over models",
                                        .note = "ring: recommended in the second study; above zero: slower; "
                                                "hatched: no model changed",
-                                       .x = 1,
-                                       .y = 2,
-                                       .value = 3,
-                                       .state = 6,
+                                       .x = "batch_size",
+                                       .y = "num_workers",
+                                       .value = "change_ratio",
+                                       .caption = "verdict",
                                        .is_change = true});
-    for (size_t c = 0; !page->failed && c < configs; c++) {
-        if (!counts[c] || !rue_chart_is_in_slice(subject, columns_after[c])) continue;
-        rue_page_row(page, columns_after[c] == answer_column(difference, 1));
-        rue_put_number(page, before->configs[c].value[RUE_BATCH_SIZE]);
-        rue_put_number(page, before->configs[c].value[RUE_NUM_WORKERS]);
-        rue_put_number(page, exp(sums[c] / (double)counts[c]) - 1);
-        rue_put_number(page, (double)counts[c]);
-        rue_put_number(page, (double)changed[c]);
-        rue_put_text(page, changed[c] ? "changed" : verdicts[RUE_CHANGE_NONE]);
-    }
     free(changed);
     free(sums);
     free(columns_after);
@@ -293,23 +285,23 @@ static void put_charts(struct rue_page *page, const struct rue_difference *diffe
     rue_chart_subject_make(difference->findings[1],
                            (size_t)(difference->variants[1] - difference->findings[1]->variants), &subject);
     put_means(page, difference, &subject);
-    begin_cells(page, true);
+    rue_page_table(page);
+    for (size_t i = 0; i < difference->cell_count && rows < CELLS_MAX; i++) {
+        if (!rue_chart_is_in_slice(&subject, difference->cells[i].config[1])) continue;
+        put_cell(page, difference, &difference->cells[i], true);
+        rows++;
+    }
     if (difference->common_models > 1 && difference->common_models <= MODELS_MAX)
         rue_page_chart(page, &(struct rue_chart){.kind = RUE_CHART_HEAT,
                                                  .name = rue_chart_name(&subject, "change-model", id),
                                                  .title = "Change of the time (%) for each model",
                                                  .note = "hatched: no change",
-                                                 .x = 3,
-                                                 .y = 4,
-                                                 .value = 7,
-                                                 .state = 10,
-                                                 .panel = 1,
+                                                 .x = "batch_size",
+                                                 .y = "num_workers",
+                                                 .value = "change_ratio",
+                                                 .caption = "verdict",
+                                                 .panel = "model",
                                                  .is_change = true});
-    for (size_t i = 0; i < difference->cell_count && rows < CELLS_MAX; i++) {
-        if (!rue_chart_is_in_slice(&subject, difference->cells[i].config[1])) continue;
-        put_cell(page, difference, &difference->cells[i]);
-        rows++;
-    }
 }
 
 void rue_difference_put(struct rue_page *page, const struct rue_difference *difference, bool charts)
@@ -328,10 +320,14 @@ static void put_fact(struct rue_page *page, const char *scope, const char *what,
                      const char *second)
 {
     if (strcmp(first, second) == 0) return;
-    rue_page_row(page, false);
-    rue_put_words(page, "%s%s%s", scope, scope[0] ? ": " : "", what);
-    rue_put_text(page, first[0] ? first : "unknown");
-    rue_put_text(page, second[0] ? second : "unknown");
+    char name[PATH_MAX + 512];
+    snprintf(name, sizeof name, "%s%s%s", scope, scope[0] ? ": " : "", what);
+    const struct rue_table_column row[] = {
+        {"what", "what", .text = name},
+        {"first", "first study", .text = first[0] ? first : "unknown"},
+        {"second", "second study", .text = second[0] ? second : "unknown"},
+    };
+    rue_page_row(page, false, row, sizeof row / sizeof *row);
 }
 
 static void put_amounts(struct rue_page *page, const char *scope, const char *what, uint64_t first,
@@ -394,11 +390,8 @@ static json_t *machine_json(const struct rue_findings *findings)
 
 static void put_facts(struct rue_page *page, const struct rue_findings *const findings[2])
 {
-    const struct rue_table_column columns[] = {{.header = "what", .key = "what"},
-                                               {.header = "first study", .key = "first"},
-                                               {.header = "second study", .key = "second"}};
     const struct rue_findings *a = findings[0], *b = findings[1];
-    rue_page_table(page, columns, sizeof columns / sizeof *columns);
+    rue_page_table(page);
     put_members(page, "machine", "unknown", machine_json(a), machine_json(b));
     put_fact(page, "", "loader", a->runner.measured_with, b->runner.measured_with);
     put_fact(page, "", "runner", a->runner.name, b->runner.name);
@@ -464,9 +457,7 @@ json_t *rue_difference_circumstances_json(const struct rue_findings *const findi
 {
     struct rue_page page = {0};
     put_facts(&page, findings);
-    json_t *array = rue_table_json(rue_page_last_table(&page));
-    rue_page_close(&page);
-    return array;
+    return rue_page_json_table(&page);
 }
 
 /* ---- JSON ---- */
@@ -493,11 +484,10 @@ static json_t *moved_json(const struct rue_difference *difference, size_t from)
 static json_t *cells_json(const struct rue_difference *difference)
 {
     struct rue_page page = {0};
-    begin_cells(&page, false);
-    for (size_t i = 0; i < difference->cell_count; i++) put_cell(&page, difference, &difference->cells[i]);
-    json_t *array = rue_table_json(rue_page_last_table(&page));
-    rue_page_close(&page);
-    return array;
+    rue_page_table(&page);
+    for (size_t i = 0; i < difference->cell_count; i++)
+        put_cell(&page, difference, &difference->cells[i], false);
+    return rue_page_json_table(&page);
 }
 
 json_t *rue_difference_json(const struct rue_difference *difference)

@@ -250,73 +250,79 @@ static void say_losses(struct rue_page *page, const struct rue_explanation *expl
     rue_say(page, ".");
 }
 
-static void put_parts(struct rue_page *page, const struct rue_explanation *explanation)
+static void put_model_parts(struct rue_page *page, const char *model, const struct rue_explained_time *own)
 {
     static const char *const bounds[PARTS] = {"start", "loading", "copying", "computing", "shut-down"},
                              *const sources[] = {NULL, "measured", "predicted"};
-    static const struct rue_table_column columns[] = {
-        {.header = "model", .key = "model"},
-        {.header = "time", .unit = RUE_UNIT_DURATION, .key = "time_ns"},
-        {.header = "first batch", .unit = RUE_UNIT_DURATION, .key = "first_batch_ns"},
-        {.header = "waiting for data", .unit = RUE_UNIT_DURATION, .key = "load_wait_ns"},
-        {.header = "copying", .unit = RUE_UNIT_DURATION, .key = "h2d_ns"},
-        {.header = "computing", .unit = RUE_UNIT_DURATION, .key = "compute_ns"},
-        {.header = "shut-down", .unit = RUE_UNIT_DURATION, .key = "shutdown_ns"},
-        {.header = "bound by", .key = "bound"},
-        {.header = "parts are", .key = "source"}};
-    rue_page_table(page, columns, sizeof columns / sizeof *columns);
+    double parts[PARTS];
+    list_parts(own, parts);
+    const struct rue_table_column row[] = {
+        {"model", "model", .text = model},
+        {"time_ns", "time", RUE_UNIT_DURATION, .number = own->total_ns},
+        {"first_batch_ns", "first batch", RUE_UNIT_DURATION, .number = own->first_batch_ns},
+        {"load_wait_ns", "waiting for data", RUE_UNIT_DURATION, .number = own->wait_ns},
+        {"h2d_ns", "copying", RUE_UNIT_DURATION,
+         .number = own->copy_ns == 0 ? NAN : own->copy_ns}, /* NaN: nothing was copied to a device */
+        {"compute_ns", "computing", RUE_UNIT_DURATION, .number = own->compute_ns},
+        {"shutdown_ns", "shut-down", RUE_UNIT_DURATION, .number = own->shutdown_ns},
+        {"bound", "bound by", .text = bounds[find_bound(parts, own->total_ns)]},
+        {"source", "parts are", .text = sources[own->basis]},
+    };
+    rue_page_row(page, false, row, sizeof row / sizeof *row);
+}
+
+static void put_parts(struct rue_page *page, const struct rue_explanation *explanation)
+{
+    rue_page_table(page);
     for (size_t m = 0; m < explanation->variant->matrix->model_count; m++) {
         const struct rue_explained_time *own = &explanation->models[m].own;
-        double parts[PARTS];
-        if (own->basis == RUE_PARTS_UNKNOWN) continue;
-        list_parts(own, parts);
-        rue_page_row(page, false);
-        rue_put_text(page, explanation->variant->matrix->models[m]);
-        rue_put_number(page, own->total_ns);
-        if (parts[2] == 0) parts[2] = NAN; /* nothing was copied to a device */
-        for (size_t i = 0; i < PARTS; i++) rue_put_number(page, parts[i]);
-        rue_put_text(page, bounds[find_bound(parts, own->total_ns)]);
-        rue_put_text(page, sources[own->basis]);
+        if (own->basis != RUE_PARTS_UNKNOWN)
+            put_model_parts(page, explanation->variant->matrix->models[m], own);
     }
 }
 
-/* Per model, against the other configuration: people see the parts of the difference as shares of the other's
- * time. */
+/* Adds the parts of the difference between two times: for people as shares of the other one. */
+static void put_part_losses(struct rue_page *page, const struct rue_explained_time *own,
+                            const struct rue_explained_time *other)
+{
+    static const struct {
+        const char *key, *header;
+        int drop;
+    } parts[PARTS] = {{"first_batch_difference_ns", "in the start", 2},
+                      {"load_wait_difference_ns", "waiting", 2},
+                      {"h2d_difference_ns", "copying", 1},
+                      {"compute_difference_ns", "computing", 2},
+                      {"shutdown_difference_ns", "shut-down", 1}};
+    double own_ns[PARTS], other_ns[PARTS];
+    list_parts(own, own_ns);
+    list_parts(other, other_ns);
+    for (size_t i = 0; i < PARTS; i++) {
+        double ns = own_ns[i] - other_ns[i];
+        const struct rue_table_column columns[] = {
+            {NULL, parts[i].header, RUE_UNIT_PERCENT, .number = ns / other->total_ns, .drop = parts[i].drop},
+            {parts[i].key, NULL, RUE_UNIT_DURATION, .number = ns},
+        };
+        rue_page_put(page, columns, sizeof columns / sizeof *columns);
+    }
+}
+
+/* Per model, against the other configuration. */
 static void put_losses(struct rue_page *page, const struct rue_explanation *explanation)
 {
-    bool recommended = is_recommended(explanation);
-    const struct rue_table_column columns[] = {
-        {.header = "model", .key = "model"},
-        {.header = "time", .unit = RUE_UNIT_DURATION, .key = "time_ns"},
-        {.header = recommended ? "of the next" : "of the best",
-         .unit = RUE_UNIT_DURATION,
-         .key = "other_time_ns"},
-        {.header = "regret", .unit = RUE_UNIT_PERCENT, .key = "regret_ratio"},
-        {.header = "longer by", .unit = RUE_UNIT_PERCENT, .key = "longer_ratio"},
-        {.header = "in the start", .unit = RUE_UNIT_PERCENT, .drop = 2},
-        {.header = "waiting", .unit = RUE_UNIT_PERCENT, .drop = 2},
-        {.header = "copying", .unit = RUE_UNIT_PERCENT, .drop = 1},
-        {.header = "computing", .unit = RUE_UNIT_PERCENT, .drop = 2},
-        {.header = "shut-down", .unit = RUE_UNIT_PERCENT, .drop = 1},
-        {.unit = RUE_UNIT_DURATION, .key = "first_batch_difference_ns"},
-        {.unit = RUE_UNIT_DURATION, .key = "load_wait_difference_ns"},
-        {.unit = RUE_UNIT_DURATION, .key = "h2d_difference_ns"},
-        {.unit = RUE_UNIT_DURATION, .key = "compute_difference_ns"},
-        {.unit = RUE_UNIT_DURATION, .key = "shutdown_difference_ns"}};
-    rue_page_table(page, columns, sizeof columns / sizeof *columns);
+    const char *other = is_recommended(explanation) ? "of the next" : "of the best";
+    rue_page_table(page);
     for (size_t m = 0; m < explanation->variant->matrix->model_count; m++) {
         const struct rue_explained_model *model = &explanation->models[m];
-        double own[PARTS], other[PARTS];
-        list_parts(&model->own, own);
-        list_parts(&model->other, other);
-        rue_page_row(page, false);
-        rue_put_text(page, explanation->variant->matrix->models[m]);
-        rue_put_number(page, model->own.total_ns);
-        rue_put_number(page, model->other.total_ns);
-        rue_put_number(page, model->regret_ratio);
-        rue_put_number(page, model->own.total_ns / model->other.total_ns - 1);
-        for (size_t i = 0; i < PARTS; i++) rue_put_number(page, (own[i] - other[i]) / model->other.total_ns);
-        for (size_t i = 0; i < PARTS; i++) rue_put_number(page, own[i] - other[i]);
+        double own_ns = model->own.total_ns, other_ns = model->other.total_ns;
+        const struct rue_table_column row[] = {
+            {"model", "model", .text = explanation->variant->matrix->models[m]},
+            {"time_ns", "time", RUE_UNIT_DURATION, .number = own_ns},
+            {"other_time_ns", other, RUE_UNIT_DURATION, .number = other_ns},
+            {"regret_ratio", "regret", RUE_UNIT_PERCENT, .number = model->regret_ratio},
+            {"longer_ratio", "longer by", RUE_UNIT_PERCENT, .number = own_ns / other_ns - 1},
+        };
+        rue_page_row(page, false, row, sizeof row / sizeof *row);
+        put_part_losses(page, &model->own, &model->other);
     }
 }
 
@@ -385,24 +391,21 @@ static void say_alternative(struct rue_page *page, const struct rue_explanation 
 
 static void put_alternatives(struct rue_page *page, const struct rue_explanation *explanation)
 {
-    static const struct rue_table_column columns[] = {
-        {.header = "change", .key = "knob"},
-        {.header = "configuration", .unit = RUE_UNIT_CONFIG, .key = "config"},
-        {.header = "times as fast", .unit = RUE_UNIT_TIMES, .key = "speedup_ratio"},
-        {.header = "mean regret", .unit = RUE_UNIT_PERCENT, .digits = 1, .key = "mean_regret_ratio"},
-        {.header = "worst regret", .unit = RUE_UNIT_PERCENT, .digits = 1, .key = "max_regret_ratio"}};
     const struct rue_knobs *knobs = rue_config_knobs(config_at(explanation, explanation->config));
     const struct rue_selection *selection = explanation->variant->selection;
-    rue_page_table(page, columns, sizeof columns / sizeof *columns);
+    rue_page_table(page);
     for (size_t k = 0; k < knobs->count; k++) {
         size_t config = rue_explanation_alternative(explanation, k);
         if (config == RUE_NONE || !is_better(explanation, config)) continue;
-        rue_page_row(page, config == selection->recommended);
-        rue_put_text(page, knobs->at[k]->name);
-        rue_put_config(page, config_at(explanation, config));
-        rue_put_number(page, speedup(explanation, config));
-        rue_put_number(page, selection->rows[config].mean_regret_ratio);
-        rue_put_number(page, selection->rows[config].max_regret_ratio);
+        const struct rue_ranking_row *own = &selection->rows[config];
+        const struct rue_table_column row[] = {
+            {"knob", "change", .text = knobs->at[k]->name},
+            {"config", "configuration", .config = config_at(explanation, config)},
+            {"speedup_ratio", "times as fast", RUE_UNIT_TIMES, .number = speedup(explanation, config)},
+            {"mean_regret_ratio", "mean regret", RUE_UNIT_PERCENT, .number = own->mean_regret_ratio},
+            {"max_regret_ratio", "worst regret", RUE_UNIT_PERCENT, .number = own->max_regret_ratio},
+        };
+        rue_page_row(page, config == selection->recommended, row, sizeof row / sizeof *row);
     }
 }
 
@@ -475,9 +478,7 @@ static json_t *table_json(void (*put)(struct rue_page *page, const struct rue_ex
 {
     struct rue_page page = {0};
     put(&page, explanation);
-    json_t *array = rue_table_json(rue_page_last_table(&page));
-    rue_page_close(&page);
-    return array;
+    return rue_page_json_table(&page);
 }
 
 json_t *rue_explanation_json(const struct rue_explanation *explanation)

@@ -92,25 +92,23 @@ static void put_request(struct facts *facts, const struct rue_trial_life *life)
 static void put_part(struct rue_page *page, const char *name, double ns, double total_ns)
 {
     if (!(ns > 0)) return;
-    rue_page_row(page, false);
-    rue_put_text(page, name);
-    rue_put_number(page, ns);
-    rue_put_number(page, ns / total_ns);
-    rue_put_number(page, ns / total_ns);
+    const struct rue_table_column row[] = {
+        {NULL, "part", .text = name},
+        {NULL, "time", RUE_UNIT_DURATION, .number = ns},
+        {NULL, "share", RUE_UNIT_PERCENT, .number = ns / total_ns},
+        {NULL, "", RUE_UNIT_BAR, .number = ns / total_ns, .drop = 1},
+    };
+    rue_page_row(page, false, row, sizeof row / sizeof *row);
 }
 
 static void put_parts(struct rue_page *page, const struct rue_trial_result *result)
 {
-    static const struct rue_table_column columns[] = {{.header = "part"},
-                                                      {.header = "time", .unit = RUE_UNIT_DURATION},
-                                                      {.header = "share", .unit = RUE_UNIT_PERCENT},
-                                                      {.header = "", .unit = RUE_UNIT_BAR, .drop = 1}};
     struct rue_parts parts = {0};
     rue_parts_add(&parts, result);
     double sum = parts.first_batch_ns + parts.wait_ns + parts.copy_ns + parts.compute_ns + parts.shutdown_ns;
     if (!(sum > 0)) return;
     rue_page_gap(page);
-    rue_page_table(page, columns, sizeof columns / sizeof *columns);
+    rue_page_table(page);
     put_part(page, "first batch", parts.first_batch_ns, parts.total_ns);
     put_part(page, "waiting for data", parts.wait_ns, parts.total_ns);
     put_part(page, "copying", parts.copy_ns, parts.total_ns);
@@ -164,25 +162,25 @@ static double list_value(const uint64_t *list, size_t count, size_t batch)
 
 static void put_batches(struct rue_page *page, const struct rue_trial_result *result, bool brief)
 {
-    static const struct rue_table_column columns[] = {
-        {.header = "batch", .unit = RUE_UNIT_COUNT},
-        {.header = "delivered at", .unit = RUE_UNIT_DURATION},
-        {.header = "after the one before", .unit = RUE_UNIT_DURATION, .drop = 2},
-        {.header = "time in the model", .unit = RUE_UNIT_DURATION},
-        {.header = "images", .unit = RUE_UNIT_COUNT, .drop = 3},
-        {.header = "loaded ahead", .unit = RUE_UNIT_COUNT, .drop = 1}};
     size_t count = result->ready_count, shown = brief && count > BRIEF_BATCHES ? BRIEF_BATCHES : count;
     if (!count) return;
     rue_page_gap(page);
-    rue_page_table(page, columns, sizeof columns / sizeof *columns);
+    rue_page_table(page);
     for (size_t b = 0; b < shown; b++) {
-        rue_page_row(page, false);
-        rue_put_number(page, (double)b);
-        rue_put_number(page, (double)result->batch_ready_ns[b]);
-        rue_put_number(page, b ? interval_ns(result, b) : NAN);
-        rue_put_number(page, list_value(result->batch_compute_ns, result->compute_count, b));
-        rue_put_number(page, list_value(result->batch_images, result->images_count, b));
-        rue_put_number(page, list_value(result->batch_queued, result->queued_count, b));
+        double ready_ns = (double)result->batch_ready_ns[b],
+               compute_ns = list_value(result->batch_compute_ns, result->compute_count, b),
+               images = list_value(result->batch_images, result->images_count, b),
+               queued = list_value(result->batch_queued, result->queued_count, b);
+        const struct rue_table_column row[] = {
+            {NULL, "batch", RUE_UNIT_COUNT, .number = (double)b},
+            {NULL, "delivered at", RUE_UNIT_DURATION, .number = ready_ns},
+            {NULL, "after the one before", RUE_UNIT_DURATION, .number = b ? interval_ns(result, b) : NAN,
+             .drop = 2},
+            {NULL, "time in the model", RUE_UNIT_DURATION, .number = compute_ns},
+            {NULL, "images", RUE_UNIT_COUNT, .number = images, .drop = 3},
+            {NULL, "loaded ahead", RUE_UNIT_COUNT, .number = queued, .drop = 1},
+        };
+        rue_page_row(page, false, row, sizeof row / sizeof *row);
     }
     rue_page_sentence(page, RUE_LOOK_DIM, 2);
     if (shown < count)

@@ -74,13 +74,13 @@ static void draw_panels(struct rue_drawing *drawing, bool folded)
 /* ---- legend ---- */
 
 /* Whether a part of bars is long enough to be seen, in any of them. */
-static bool is_part_seen(const struct rue_drawing *drawing, int part)
+static bool is_part_seen(const struct rue_drawing *drawing, size_t part)
 {
     const double seen_ratio = 0.003;
     for (size_t r = 0; r < drawing->table->row_count; r++) {
-        double total = 0, own = rue_drawing_number(drawing, r, drawing->chart->value + part);
-        for (int p = 0; p < drawing->chart->part_count; p++)
-            total += fmax(rue_drawing_number(drawing, r, drawing->chart->value + p), 0);
+        double total = 0, own = rue_drawing_number(drawing, r, drawing->columns.value + part);
+        for (size_t p = 0; p < rue_drawing_parts(drawing); p++)
+            total += fmax(rue_drawing_number(drawing, r, drawing->columns.value + p), 0);
         if (own > seen_ratio * total) return true;
     }
     return false;
@@ -91,12 +91,12 @@ static void choose_legend(struct rue_drawing *drawing)
 {
     const struct rue_chart *chart = drawing->chart;
     bool bars = chart->kind == RUE_CHART_BARS, predicted = false;
-    for (int p = 0; bars && p < chart->part_count; p++)
-        if (is_part_seen(drawing, p)) drawing->legend[drawing->legend_count++] = (size_t)p;
+    for (size_t p = 0; bars && p < rue_drawing_parts(drawing); p++)
+        if (is_part_seen(drawing, p)) drawing->legend[drawing->legend_count++] = p;
     for (size_t s = 0; !bars && s < drawing->series.count && drawing->series.names[s]; s++)
         drawing->legend[drawing->legend_count++] = s;
     for (size_t r = 0; r < drawing->table->row_count; r++)
-        predicted |= chart->kind == RUE_CHART_LINES && rue_drawing_is_predicted(drawing, r);
+        predicted |= chart->kind == RUE_CHART_LINES && drawing->table->rows[r].mark == RUE_ROW_PREDICTED;
     if (predicted) drawing->legend[drawing->legend_count++] = drawing->series.count;
 }
 
@@ -105,7 +105,7 @@ static const char *legend_name(const struct rue_drawing *drawing, size_t i)
     size_t entry = drawing->legend[i];
     if (drawing->chart->kind != RUE_CHART_BARS)
         return entry < drawing->series.count ? drawing->series.names[entry] : "predicted";
-    const char *header = rue_drawing_column(drawing, drawing->chart->value + (int)entry)->header;
+    const char *header = drawing->columns.value[entry].header;
     return header ? header : "";
 }
 
@@ -191,16 +191,16 @@ static void close_drawing(struct rue_drawing *drawing)
 static rue_status open_drawing(const struct rue_section *table, const struct rue_chart *chart, FILE *stream,
                                struct rue_drawing *out, rue_error *error)
 {
-    *out = (struct rue_drawing){.table = table, .chart = chart, .stream = stream};
-    rue_status status = rue_groups_open(table, chart->panel, &out->panels, error);
-    if (status == RUE_OK) status = rue_groups_open(table, chart->series, &out->series, error);
+    *out = (struct rue_drawing){
+        .table = table, .chart = chart, .columns = rue_chart_columns(table, chart), .stream = stream};
+    rue_status status = rue_groups_open(table, out->columns.panel, &out->panels, error);
+    if (status == RUE_OK) status = rue_groups_open(table, out->columns.series, &out->series, error);
     if (status != RUE_OK) return close_drawing(out), status;
-    if (chart->kind == RUE_CHART_LINES) rue_groups_drop_single(table, chart->x, &out->panels);
-    out->common = (struct rue_axis){.unit = rue_drawing_column(out, chart->value)->unit,
-                                    .logarithmic = chart->log_y,
-                                    .from_zero = chart->from_zero};
+    if (chart->kind == RUE_CHART_LINES) rue_groups_drop_single(table, out->columns.x, &out->panels);
+    out->common = (struct rue_axis){
+        .unit = out->columns.value->unit, .logarithmic = chart->log_y, .from_zero = chart->from_zero};
     for (size_t r = 0; r < table->row_count; r++)
-        rue_axis_include(&out->common, rue_drawing_number(out, r, chart->value));
+        rue_axis_include(&out->common, rue_drawing_number(out, r, out->columns.value));
     choose_legend(out);
     for (size_t p = 0; p < out->panels.count; p++) {
         int width, height;
@@ -213,10 +213,10 @@ static rue_status open_drawing(const struct rue_section *table, const struct rue
 
 bool rue_chart_is_drawn(const struct rue_section *table, const struct rue_chart *chart)
 {
-    for (size_t r = 0; r < table->row_count; r++) {
-        const struct rue_value *value = &table->rows[r].values[chart->value - 1];
-        if (value->is_number && isfinite(value->number)) return true;
-    }
+    const struct rue_drawing drawing = {.table = table};
+    const struct rue_table_column *value = rue_column_find(table, chart->value);
+    for (size_t r = 0; r < table->row_count; r++)
+        if (isfinite(rue_drawing_number(&drawing, r, value))) return true;
     return false;
 }
 

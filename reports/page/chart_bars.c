@@ -13,7 +13,7 @@ static int find_left(const struct rue_drawing *drawing)
 {
     int widest = 0;
     for (size_t r = 0; r < drawing->table->row_count; r++) {
-        char *name = rue_drawing_value(drawing, r, drawing->chart->x);
+        char *name = rue_drawing_value(drawing, r, drawing->columns.x);
         int width = name ? rue_utf8_width(name) : 0;
         if (width > widest) widest = width;
         free(name);
@@ -32,8 +32,8 @@ static size_t count_bars(const struct rue_drawing *drawing, size_t panel)
 static double bar_total(const struct rue_drawing *drawing, size_t row)
 {
     double total = 0;
-    for (int p = 0; p < drawing->chart->part_count; p++) {
-        double part = rue_drawing_number(drawing, row, drawing->chart->value + p);
+    for (size_t p = 0; p < rue_drawing_parts(drawing); p++) {
+        double part = rue_drawing_number(drawing, row, drawing->columns.value + p);
         if (part > 0) total += part;
     }
     return total;
@@ -42,35 +42,33 @@ static double bar_total(const struct rue_drawing *drawing, size_t row)
 static void draw_bar(struct rue_drawing *drawing, const struct rue_axis *axis, size_t row, double y)
 {
     const struct rue_section *table = drawing->table;
-    const struct rue_chart *chart = drawing->chart;
-    char *name = rue_drawing_value(drawing, row, chart->x);
+    char *name = rue_drawing_value(drawing, row, drawing->columns.x);
     double before = 0;
     rue_drawing_put_text(drawing, rue_axis_px(axis, 0) - 5, y + BAR - 4,
                          table->rows[row].chosen ? "e t" : "e", NAME_MOST, name ? name : "");
-    for (int p = 0; p < chart->part_count; p++) {
-        int column = chart->value + p;
+    for (size_t p = 0; p < rue_drawing_parts(drawing); p++) {
+        const struct rue_table_column *column = drawing->columns.value + p;
         double part = rue_drawing_number(drawing, row, column);
         if (!(part > 0)) continue;
         double from = rue_axis_px(axis, before), to = rue_axis_px(axis, before + part);
         char *text = rue_drawing_value(drawing, row, column);
-        fprintf(drawing->stream, "<rect class=\"f%d\" x=\"%.1f\" y=\"%.0f\" width=\"%.1f\" height=\"%d\">",
+        fprintf(drawing->stream, "<rect class=\"f%zu\" x=\"%.1f\" y=\"%.0f\" width=\"%.1f\" height=\"%d\">",
                 p % RUE_COLORS, from, y, fmax(to - from, 0.3), BAR);
-        rue_drawing_put_title(drawing, "%s, %s: %s", name ? name : "",
-                              rue_drawing_column(drawing, column)->header, text ? text : "");
+        rue_drawing_put_title(drawing, "%s, %s: %s", name ? name : "", column->header, text ? text : "");
         fputs("</rect>", drawing->stream);
         free(text);
         before += part;
     }
     rue_drawing_put_text(drawing, rue_axis_px(axis, before) + 4, y + BAR - 4, "",
                          (int)(WIDTH - rue_axis_px(axis, before)) / 6,
-                         rue_drawing_text(drawing, row, chart->state));
+                         rue_drawing_text(drawing, row, drawing->columns.caption));
     free(name);
 }
 
 static void draw(struct rue_drawing *drawing, size_t panel, int width, int height)
 {
     const struct rue_chart *chart = drawing->chart;
-    struct rue_axis axis = {.unit = rue_drawing_column(drawing, chart->value)->unit, .from_zero = true};
+    struct rue_axis axis = {.unit = drawing->columns.value->unit, .from_zero = true};
     char text[RUE_AXIS_TEXT_BYTES], title[128];
     double y = TOP;
     (void)width;

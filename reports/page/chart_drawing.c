@@ -7,6 +7,27 @@
 #include "markup.h"
 #include "utf8.h"
 
+/* ---- columns ---- */
+
+struct rue_chart_columns rue_chart_columns(const struct rue_section *table, const struct rue_chart *chart)
+{
+    return (struct rue_chart_columns){.x = rue_column_find(table, chart->x),
+                                      .y = rue_column_find(table, chart->y),
+                                      .value = rue_column_find(table, chart->value),
+                                      .last = rue_column_find(table, chart->last),
+                                      .low = rue_column_find(table, chart->low),
+                                      .high = rue_column_find(table, chart->high),
+                                      .series = rue_column_find(table, chart->series),
+                                      .panel = rue_column_find(table, chart->panel),
+                                      .caption = rue_column_find(table, chart->caption)};
+}
+
+static const struct rue_value *row_value(const struct rue_section *table, size_t row,
+                                         const struct rue_table_column *column)
+{
+    return &table->rows[row].values[column - table->columns];
+}
+
 /* ---- groups ---- */
 
 void rue_groups_close(struct rue_groups *groups)
@@ -16,19 +37,17 @@ void rue_groups_close(struct rue_groups *groups)
 }
 
 /* The name of a number is its header and itself: "batch size 32". */
-static char *group_name(const struct rue_section *table, size_t row, int column)
+static char *group_name(const struct rue_section *table, size_t row, const struct rue_table_column *column)
 {
-    const struct rue_table_column *head = &table->columns[column - 1];
-    const struct rue_value *value = &table->rows[row].values[column - 1];
-    char *text = rue_value_text(head, value, true), *name = NULL;
-    if (!text || !value->is_number || !head->header) return text;
-    if (asprintf(&name, "%s %s", head->header, text) < 0) name = NULL;
+    char *text = rue_value_text(column, row_value(table, row, column), true), *name = NULL;
+    if (!text || !rue_column_is_number(column) || !column->header) return text;
+    if (asprintf(&name, "%s %s", column->header, text) < 0) name = NULL;
     free(text);
     return name;
 }
 
-rue_status rue_groups_open(const struct rue_section *table, int column, struct rue_groups *out,
-                           rue_error *error)
+rue_status rue_groups_open(const struct rue_section *table, const struct rue_table_column *column,
+                           struct rue_groups *out, rue_error *error)
 {
     *out = (struct rue_groups){.of_row = calloc(table->row_count + 1, sizeof *out->of_row)};
     if (!out->of_row) return rue_fail_memory(error, "a chart", table->row_count * sizeof *out->of_row);
@@ -47,14 +66,15 @@ rue_status rue_groups_open(const struct rue_section *table, int column, struct r
     return RUE_OK;
 }
 
-void rue_groups_drop_single(const struct rue_section *table, int x, struct rue_groups *groups)
+void rue_groups_drop_single(const struct rue_section *table, const struct rue_table_column *x,
+                            struct rue_groups *groups)
 {
     double first[RUE_GROUPS_MAX];
     bool several[RUE_GROUPS_MAX] = {false}, any = false;
     size_t place[RUE_GROUPS_MAX], kept = 0;
     for (size_t g = 0; g < groups->count; g++) first[g] = NAN;
     for (size_t r = 0; r < table->row_count; r++) {
-        double at = table->rows[r].values[x - 1].number;
+        double at = row_value(table, r, x)->number;
         size_t g = groups->of_row[r];
         if (g >= groups->count) continue;
         if (isnan(first[g])) first[g] = at;
@@ -76,21 +96,22 @@ void rue_groups_drop_single(const struct rue_section *table, int x, struct rue_g
 
 /* ---- what kinds share ---- */
 
-double rue_drawing_number(const struct rue_drawing *drawing, size_t row, int column)
+char *rue_drawing_value(const struct rue_drawing *drawing, size_t row, const struct rue_table_column *column)
 {
-    const struct rue_value *value = column ? &drawing->table->rows[row].values[column - 1] : NULL;
-    return value && value->is_number ? value->number : NAN;
+    return rue_value_text(column, row_value(drawing->table, row, column), true);
 }
 
-const char *rue_drawing_text(const struct rue_drawing *drawing, size_t row, int column)
+double rue_drawing_number(const struct rue_drawing *drawing, size_t row,
+                          const struct rue_table_column *column)
 {
-    const struct rue_value *value = column ? &drawing->table->rows[row].values[column - 1] : NULL;
-    return value && value->text ? value->text : "";
+    return column && rue_column_is_number(column) ? row_value(drawing->table, row, column)->number : NAN;
 }
 
-bool rue_drawing_is_predicted(const struct rue_drawing *drawing, size_t row)
+const char *rue_drawing_text(const struct rue_drawing *drawing, size_t row,
+                             const struct rue_table_column *column)
 {
-    return strcmp(rue_drawing_text(drawing, row, drawing->chart->state), "predicted") == 0;
+    const char *text = column ? row_value(drawing->table, row, column)->text : NULL;
+    return text ? text : "";
 }
 
 void rue_drawing_put_text(struct rue_drawing *drawing, double x, double y, const char *look, int most,
@@ -121,12 +142,12 @@ void rue_drawing_put_title(struct rue_drawing *drawing, const char *format, ...)
     fputs("</title>", drawing->stream);
 }
 
-void rue_drawing_axis_title(const struct rue_drawing *drawing, const struct rue_axis *axis, int column,
-                            char *out, size_t bytes)
+void rue_drawing_axis_title(const struct rue_drawing *drawing, const struct rue_axis *axis,
+                            const struct rue_table_column *column, char *out, size_t bytes)
 {
-    const char *header = rue_drawing_column(drawing, column)->header;
-    if (column == drawing->chart->x && drawing->chart->x_title) header = drawing->chart->x_title;
-    bool logarithmic = axis->logarithmic && column != drawing->chart->x;
+    const char *header = column->header;
+    if (column == drawing->columns.x && drawing->chart->x_title) header = drawing->chart->x_title;
+    bool logarithmic = axis->logarithmic && column != drawing->columns.x;
     snprintf(out, bytes, "%s%s%s%s%s", header ? header : "", axis->suffix[0] ? " (" : "", axis->suffix,
              axis->suffix[0] ? ")" : "", logarithmic ? ", log scale" : "");
 }

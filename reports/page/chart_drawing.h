@@ -19,16 +19,24 @@ struct rue_groups {
 };
 
 /* RUE_MEMORY. Close `out` in any case. */
-rue_status rue_groups_open(const struct rue_section *table, int column, struct rue_groups *out,
-                           rue_error *error) RUE_MUST_CHECK;
+rue_status rue_groups_open(const struct rue_section *table, const struct rue_table_column *column,
+                           struct rue_groups *out, rue_error *error) RUE_MUST_CHECK;
 void rue_groups_close(struct rue_groups *groups);
 
 /* Leaves out groups whose rows all have the same x, unless that leaves none. */
-void rue_groups_drop_single(const struct rue_section *table, int x, struct rue_groups *groups);
+void rue_groups_drop_single(const struct rue_section *table, const struct rue_table_column *x,
+                            struct rue_groups *groups);
+
+/* The columns that the keys of a chart name; NULL: none. */
+struct rue_chart_columns {
+    const struct rue_table_column *x, *y, *value, *last, *low, *high, *series, *panel, *caption;
+};
+struct rue_chart_columns rue_chart_columns(const struct rue_section *table, const struct rue_chart *chart);
 
 struct rue_drawing {
     const struct rue_section *table;
     const struct rue_chart *chart;
+    struct rue_chart_columns columns;
     FILE *stream;
     bool alone; /* a file of its own: panels have a position */
     int at_x, at_y, cell_width, cell_height;
@@ -46,25 +54,20 @@ struct rue_chart_drawer {
 };
 extern const struct rue_chart_drawer rue_chart_heat, rue_chart_plot, rue_chart_bars;
 
-/* Column 1 is the first one. */
-static inline const struct rue_table_column *rue_drawing_column(const struct rue_drawing *drawing, int column)
+/* The number of parts of a bar. */
+static inline size_t rue_drawing_parts(const struct rue_drawing *drawing)
 {
-    return &drawing->table->columns[column - 1];
+    return (size_t)(drawing->columns.last - drawing->columns.value) + 1;
 }
 
 /* The value for people; the caller owns it; NULL: out of memory. */
-static inline char *rue_drawing_value(const struct rue_drawing *drawing, size_t row, int column)
-{
-    return rue_value_text(rue_drawing_column(drawing, column), &drawing->table->rows[row].values[column - 1],
-                          true);
-}
+char *rue_drawing_value(const struct rue_drawing *drawing, size_t row, const struct rue_table_column *column);
 
 /* NaN or "" without that column or value. */
-double rue_drawing_number(const struct rue_drawing *drawing, size_t row, int column);
-const char *rue_drawing_text(const struct rue_drawing *drawing, size_t row, int column);
-
-/* Whether the row's value was not measured. */
-bool rue_drawing_is_predicted(const struct rue_drawing *drawing, size_t row);
+double rue_drawing_number(const struct rue_drawing *drawing, size_t row,
+                          const struct rue_table_column *column);
+const char *rue_drawing_text(const struct rue_drawing *drawing, size_t row,
+                             const struct rue_table_column *column);
 
 /* Writes at most `most` characters; `look` is a list of classes. */
 void rue_drawing_put_text(struct rue_drawing *drawing, double x, double y, const char *look, int most,
@@ -75,7 +78,7 @@ void rue_drawing_put_title(struct rue_drawing *drawing, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
 /* "time of the job (s)" */
-void rue_drawing_axis_title(const struct rue_drawing *drawing, const struct rue_axis *axis, int column,
-                            char *out, size_t bytes);
+void rue_drawing_axis_title(const struct rue_drawing *drawing, const struct rue_axis *axis,
+                            const struct rue_table_column *column, char *out, size_t bytes);
 
 #endif

@@ -8,9 +8,10 @@
 
 enum { CELL_WIDTH = 46, CELL_HEIGHT = 25, LEFT = 56, RIGHT = 8, TOP = 22, BOTTOM = 42 };
 
-void rue_heat_collect(const struct rue_drawing *drawing, size_t panel, int column,
+void rue_heat_collect(const struct rue_drawing *drawing, size_t panel, const struct rue_table_column *column,
                       struct rue_heat_values *out)
 {
+    out->column = column;
     out->count = 0;
     for (size_t r = 0; r < drawing->table->row_count; r++) {
         double value = rue_drawing_number(drawing, r, column);
@@ -73,8 +74,7 @@ bool rue_heat_is_dark(struct rue_heat_color color)
 
 void rue_heat_text(const struct rue_drawing *drawing, double value, char out[RUE_AXIS_TEXT_BYTES])
 {
-    double number =
-        rue_drawing_column(drawing, drawing->chart->value)->unit == RUE_UNIT_PERCENT ? 100 * value : value;
+    double number = drawing->columns.value->unit == RUE_UNIT_PERCENT ? 100 * value : value;
     if (fabs(number) < 0.05) number = 0;
     const char *sign = rue_heat_diverges(drawing) && number > 0 ? "+" : "";
     if (fabs(number) >= 9999.5)
@@ -85,32 +85,31 @@ void rue_heat_text(const struct rue_drawing *drawing, double value, char out[RUE
 
 static void put_cell_title(struct rue_drawing *drawing, size_t row)
 {
-    const struct rue_chart *chart = drawing->chart;
-    const char *state = rue_drawing_text(drawing, row, chart->state);
-    const int columns[] = {chart->x, chart->y, chart->value};
+    const char *caption = rue_drawing_text(drawing, row, drawing->columns.caption);
+    const struct rue_table_column *const columns[] = {drawing->columns.x, drawing->columns.y,
+                                                      drawing->columns.value};
     char *texts[3];
     for (int i = 0; i < 3; i++) texts[i] = rue_drawing_value(drawing, row, columns[i]);
-    rue_drawing_put_title(drawing, "%s %s, %s %s: %s%s%s", rue_drawing_column(drawing, chart->x)->header,
-                          texts[0] ? texts[0] : "", rue_drawing_column(drawing, chart->y)->header,
-                          texts[1] ? texts[1] : "", texts[2] ? texts[2] : "", state[0] ? ", " : "", state);
+    rue_drawing_put_title(drawing, "%s %s, %s %s: %s%s%s", drawing->columns.x->header,
+                          texts[0] ? texts[0] : "", drawing->columns.y->header, texts[1] ? texts[1] : "",
+                          texts[2] ? texts[2] : "", caption[0] ? ", " : "", caption);
     for (int i = 0; i < 3; i++) free(texts[i]);
 }
 
 static void draw_cell(struct rue_drawing *drawing, size_t row, double x, double y)
 {
-    double value = rue_drawing_number(drawing, row, drawing->chart->value);
-    const char *state = rue_drawing_text(drawing, row, drawing->chart->state);
-    bool known = isfinite(value),
-         hatched = rue_drawing_is_predicted(drawing, row) || strcmp(state, "no change") == 0;
+    double value = rue_drawing_number(drawing, row, drawing->columns.value);
+    enum rue_row_mark mark = drawing->table->rows[row].mark;
+    bool known = isfinite(value);
     struct rue_heat_color color =
         known ? rue_heat_color(drawing, value) : (struct rue_heat_color){234, 238, 242};
     fprintf(drawing->stream,
             "<g><rect x=\"%.0f\" y=\"%.0f\" width=\"%d\" height=\"%d\" fill=\"#%02x%02x%02x\"/>", x, y,
             CELL_WIDTH - 1, CELL_HEIGHT - 1, (int)color.r, (int)color.g, (int)color.b);
-    if (hatched)
+    if (mark == RUE_ROW_PREDICTED || mark == RUE_ROW_UNCHANGED)
         fprintf(drawing->stream, "<rect class=\"h%c\" x=\"%.0f\" y=\"%.0f\" width=\"%d\" height=\"%d\"/>",
                 rue_heat_is_dark(color) ? 'i' : 'k', x, y, CELL_WIDTH - 1, CELL_HEIGHT - 1);
-    if (!known && state[0])
+    if (mark == RUE_ROW_FAILED)
         fprintf(drawing->stream, "<path class=\"x\" d=\"M%.0f,%.0fl%d,%dm0,-%dl-%d,%d\"/>", x + 6, y + 4,
                 CELL_WIDTH - 13, CELL_HEIGHT - 9, CELL_HEIGHT - 9, CELL_WIDTH - 13, CELL_HEIGHT - 9);
     if (known) {
@@ -132,10 +131,10 @@ static void draw_ring(struct rue_drawing *drawing, double x, double y)
                 i ? 'r' : 'w', x, y, CELL_WIDTH - 1, CELL_HEIGHT - 1);
 }
 
-static void put_label(struct rue_drawing *drawing, const struct rue_heat_values *values, size_t i, int column,
-                      double x, double y, const char *look)
+static void put_label(struct rue_drawing *drawing, const struct rue_heat_values *values, size_t i, double x,
+                      double y, const char *look)
 {
-    char *text = rue_drawing_value(drawing, values->rows[i], column);
+    char *text = rue_drawing_value(drawing, values->rows[i], values->column);
     rue_drawing_put_text(drawing, x, y, look, 8, text ? text : "");
     free(text);
 }
@@ -143,15 +142,12 @@ static void put_label(struct rue_drawing *drawing, const struct rue_heat_values 
 static void draw_labels(struct rue_drawing *drawing, const struct rue_heat_values *xs,
                         const struct rue_heat_values *ys, int height)
 {
-    const struct rue_chart *chart = drawing->chart;
-    const char *x_title = rue_drawing_column(drawing, chart->x)->header,
-               *y_title = rue_drawing_column(drawing, chart->y)->header;
+    const char *x_title = xs->column->header, *y_title = ys->column->header;
     int middle = LEFT + (int)xs->count * CELL_WIDTH / 2;
     for (size_t i = 0; i < xs->count; i++)
-        put_label(drawing, xs, i, chart->x, LEFT + (double)i * CELL_WIDTH + CELL_WIDTH / 2,
-                  height - BOTTOM + 15, "m");
+        put_label(drawing, xs, i, LEFT + (double)i * CELL_WIDTH + CELL_WIDTH / 2, height - BOTTOM + 15, "m");
     for (size_t i = 0; i < ys->count; i++)
-        put_label(drawing, ys, i, chart->y, LEFT - 6,
+        put_label(drawing, ys, i, LEFT - 6,
                   height - BOTTOM - (double)(i + 1) * CELL_HEIGHT + CELL_HEIGHT / 2 + 4, "e");
     rue_drawing_put_text(drawing, middle, height - 9, "m", 40, x_title ? x_title : "");
     fprintf(drawing->stream, "<g transform=\"translate(13,%d) rotate(-90)\">", (TOP + height - BOTTOM) / 2);
@@ -161,16 +157,15 @@ static void draw_labels(struct rue_drawing *drawing, const struct rue_heat_value
 
 static void draw(struct rue_drawing *drawing, size_t panel, int width, int height)
 {
-    const struct rue_chart *chart = drawing->chart;
     struct rue_heat_values xs, ys;
-    rue_heat_collect(drawing, panel, chart->x, &xs);
-    rue_heat_collect(drawing, panel, chart->y, &ys);
+    rue_heat_collect(drawing, panel, drawing->columns.x, &xs);
+    rue_heat_collect(drawing, panel, drawing->columns.y, &ys);
     (void)width;
     draw_labels(drawing, &xs, &ys, height);
     for (int ring = 0; ring < 2; ring++)
         for (size_t r = 0; r < drawing->table->row_count; r++) {
-            size_t i = rue_heat_find(&xs, rue_drawing_number(drawing, r, chart->x)),
-                   j = rue_heat_find(&ys, rue_drawing_number(drawing, r, chart->y));
+            size_t i = rue_heat_find(&xs, rue_drawing_number(drawing, r, drawing->columns.x)),
+                   j = rue_heat_find(&ys, rue_drawing_number(drawing, r, drawing->columns.y));
             if (drawing->panels.of_row[r] != panel || i == xs.count || j == ys.count) continue;
             double x = LEFT + (double)i * CELL_WIDTH, y = height - BOTTOM - (double)(j + 1) * CELL_HEIGHT;
             if (!ring) draw_cell(drawing, r, x, y);
@@ -181,10 +176,10 @@ static void draw(struct rue_drawing *drawing, size_t panel, int width, int heigh
 static void measure(const struct rue_drawing *drawing, size_t panel, int *width, int *height)
 {
     struct rue_heat_values xs, ys;
-    rue_heat_collect(drawing, panel, drawing->chart->x, &xs);
-    rue_heat_collect(drawing, panel, drawing->chart->y, &ys);
+    rue_heat_collect(drawing, panel, drawing->columns.x, &xs);
+    rue_heat_collect(drawing, panel, drawing->columns.y, &ys);
     *width = LEFT + RIGHT + (int)xs.count * CELL_WIDTH;
-    const char *y_title = rue_drawing_column(drawing, drawing->chart->y)->header;
+    const char *y_title = ys.column->header;
     int rows = (int)ys.count * CELL_HEIGHT, turned = y_title ? 7 * rue_utf8_width(y_title) : 0;
     *height = TOP + BOTTOM + (rows > turned ? rows : turned);
     const int least = 240; /* for the title */

@@ -9,11 +9,12 @@ enum { RUE_HEAT_VALUES_MAX = 64 };
 
 /* Ascending distinct values of a column. */
 struct rue_heat_values {
+    const struct rue_table_column *column;
     size_t count;
     double at[RUE_HEAT_VALUES_MAX];
     size_t rows[RUE_HEAT_VALUES_MAX]; /* a row with that value, for its text */
 };
-void rue_heat_collect(const struct rue_drawing *drawing, size_t panel, int column,
+void rue_heat_collect(const struct rue_drawing *drawing, size_t panel, const struct rue_table_column *column,
                       struct rue_heat_values *out);
 
 /* `count` if it is not among them. */

@@ -48,12 +48,12 @@ static bool is_in(const struct plot *plot, size_t row)
 
 static double row_x(const struct plot *plot, size_t row)
 {
-    return rue_drawing_number(plot->drawing, row, plot->drawing->chart->x);
+    return rue_drawing_number(plot->drawing, row, plot->drawing->columns.x);
 }
 
 static double row_y(const struct plot *plot, size_t row)
 {
-    return rue_drawing_number(plot->drawing, row, plot->drawing->chart->value);
+    return rue_drawing_number(plot->drawing, row, plot->drawing->columns.value);
 }
 
 static int compare_numbers(const void *a, const void *b)
@@ -83,19 +83,18 @@ static void tick_values(struct plot *plot)
 static void open_plot(struct rue_drawing *drawing, size_t panel, struct plot *out)
 {
     const struct rue_chart *chart = drawing->chart;
-    *out =
-        (struct plot){.drawing = drawing,
-                      .panel = panel,
-                      .x = {.unit = rue_drawing_column(drawing, chart->x)->unit, .logarithmic = chart->log_x},
-                      .y = {.unit = rue_drawing_column(drawing, chart->value)->unit,
-                            .logarithmic = chart->log_y,
-                            .from_zero = chart->from_zero}};
+    *out = (struct plot){.drawing = drawing,
+                         .panel = panel,
+                         .x = {.unit = drawing->columns.x->unit, .logarithmic = chart->log_x},
+                         .y = {.unit = drawing->columns.value->unit,
+                               .logarithmic = chart->log_y,
+                               .from_zero = chart->from_zero}};
     for (size_t r = 0; r < drawing->table->row_count; r++) {
         if (!is_in(out, r)) continue;
         rue_axis_include(&out->x, row_x(out, r));
         rue_axis_include(&out->y, row_y(out, r));
-        rue_axis_include(&out->y, rue_drawing_number(drawing, r, chart->low));
-        rue_axis_include(&out->y, rue_drawing_number(drawing, r, chart->high));
+        rue_axis_include(&out->y, rue_drawing_number(drawing, r, drawing->columns.low));
+        rue_axis_include(&out->y, rue_drawing_number(drawing, r, drawing->columns.high));
     }
     rue_axis_place(&out->x, LEFT, WIDTH - RIGHT);
     rue_axis_place(&out->y, HEIGHT - BOTTOM, TOP);
@@ -122,9 +121,9 @@ static void draw_axes(struct plot *plot)
         double last = WIDTH - 3.8 * (double)strlen(text), at = rue_axis_px(&plot->x, plot->x.ticks[i]);
         rue_drawing_put_text(drawing, fmin(at, last), HEIGHT - BOTTOM + 16, "m", 9, text);
     }
-    rue_drawing_axis_title(drawing, &plot->x, drawing->chart->x, title, sizeof title);
+    rue_drawing_axis_title(drawing, &plot->x, drawing->columns.x, title, sizeof title);
     rue_drawing_put_text(drawing, (LEFT + WIDTH - RIGHT) / 2, HEIGHT - 8, "m", 48, title);
-    rue_drawing_axis_title(drawing, &plot->y, drawing->chart->value, title, sizeof title);
+    rue_drawing_axis_title(drawing, &plot->y, drawing->columns.value, title, sizeof title);
     fprintf(drawing->stream, "<g transform=\"translate(11,%d) rotate(-90)\">", (TOP + HEIGHT - BOTTOM) / 2);
     rue_drawing_put_text(drawing, 0, 0, "m", 30, title);
     fputs("</g>", drawing->stream);
@@ -136,8 +135,8 @@ static void draw_intervals(struct plot *plot, size_t series)
     struct rue_drawing *drawing = plot->drawing;
     bool begun = false;
     for (size_t r = 0; r < drawing->table->row_count; r++) {
-        double low = rue_drawing_number(drawing, r, drawing->chart->low);
-        double high = rue_drawing_number(drawing, r, drawing->chart->high);
+        double low = rue_drawing_number(drawing, r, drawing->columns.low);
+        double high = rue_drawing_number(drawing, r, drawing->columns.high);
         if (!is_in(plot, r) || drawing->series.of_row[r] != series || !(high > low)) continue;
         if (!begun) fprintf(drawing->stream, "<path class=\"v s%zu\" d=\"", series % RUE_COLORS);
         begun = true;
@@ -149,9 +148,8 @@ static void draw_intervals(struct plot *plot, size_t series)
 
 static bool is_joined(const struct plot *plot, size_t row)
 {
-    const struct rue_chart *chart = plot->drawing->chart;
-    return chart->kind == RUE_CHART_LINES ||
-           strcmp(rue_drawing_text(plot->drawing, row, chart->state), "line") == 0;
+    return plot->drawing->chart->kind == RUE_CHART_LINES ||
+           plot->drawing->table->rows[row].mark == RUE_ROW_JOINED;
 }
 
 static const char *series_name(const struct plot *plot, size_t series)
@@ -255,7 +253,7 @@ static void draw_predicted(struct plot *plot, size_t series)
     struct rue_drawing *drawing = plot->drawing;
     bool begun = false;
     for (size_t r = 0; r < drawing->table->row_count; r++) {
-        if (!is_drawn(plot, r, series) || !rue_drawing_is_predicted(drawing, r)) continue;
+        if (!is_drawn(plot, r, series) || drawing->table->rows[r].mark != RUE_ROW_PREDICTED) continue;
         if (!begun) fprintf(drawing->stream, "<path class=\"o s%zu\" d=\"", series % RUE_COLORS);
         begun = true;
         fprintf(drawing->stream, "M%.1f,%.1f%s", rue_axis_px(&plot->x, row_x(plot, r)),

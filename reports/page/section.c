@@ -11,7 +11,7 @@
 static void close_rows(struct rue_section *section)
 {
     for (size_t r = 0; r < section->row_count; r++) {
-        for (size_t c = 0; c < section->column_count; c++) free(section->rows[r].values[c].text);
+        for (size_t c = 0; c < section->column_count; c++) free((char *)section->rows[r].values[c].text);
         free(section->rows[r].values);
     }
     section->row_count = 0;
@@ -100,26 +100,12 @@ void rue_say(struct rue_page *page, const char *format, ...)
     if (length >= 0) free(more);
 }
 
-void rue_page_column(struct rue_page *page, struct rue_table_column column)
+void rue_page_table(struct rue_page *page)
 {
-    struct rue_section *table = last_section(page);
-    char *header = column.header ? strdup(column.header) : NULL;
-    if (!table || (column.header && !header) ||
-        rue_array_grow(&table->columns, &table->column_capacity, table->column_count + 1,
-                       sizeof *table->columns, "a table", NULL) != RUE_OK) {
-        page->failed = true;
-        free(header);
-        return;
-    }
-    assert(!table->row_count && table->column_count < RUE_TABLE_COLUMNS_MAX && column.drop <= RUE_DROPS);
-    column.header = header;
-    table->columns[table->column_count++] = column;
-}
-
-void rue_page_table(struct rue_page *page, const struct rue_table_column *columns, size_t count)
-{
-    add_section(page, RUE_SECTION_TABLE);
-    for (size_t c = 0; c < count; c++) rue_page_column(page, columns[c]);
+    struct rue_section *table = add_section(page, RUE_SECTION_TABLE);
+    if (!table) return;
+    table->columns = calloc(RUE_TABLE_COLUMNS_MAX, sizeof *table->columns);
+    page->failed = !table->columns;
 }
 
 /* NULL stays NULL. */
@@ -130,79 +116,95 @@ static const char *copy_text(struct rue_page *page, const char *text)
     return copy;
 }
 
-void rue_page_chart(struct rue_page *page, const struct rue_chart *chart)
-{
-    struct rue_section *table = last_section(page);
-    if (!table) return;
-    assert(table->kind == RUE_SECTION_TABLE && table->chart_count < RUE_CHARTS_MAX);
-    struct rue_chart *copy = &table->charts[table->chart_count++];
-    *copy = *chart;
-    copy->name = copy_text(page, chart->name);
-    copy->title = copy_text(page, chart->title);
-    copy->note = copy_text(page, chart->note);
-    copy->x_title = copy_text(page, chart->x_title);
-}
-
-void rue_page_row(struct rue_page *page, bool chosen)
-{
-    struct rue_section *table = last_section(page);
-    if (!table) return;
-    struct rue_value *values = calloc(table->column_count + 1, sizeof *values);
-    if (!values || rue_array_grow(&table->rows, &table->row_capacity, table->row_count + 1,
-                                  sizeof *table->rows, "a table", NULL) != RUE_OK) {
-        page->failed = true;
-        free(values);
-        return;
-    }
-    table->rows[table->row_count++] = (struct rue_table_row){chosen, values};
-    table->filled = 0;
-}
-
 void rue_page_clear_rows(struct rue_page *page)
 {
     struct rue_section *table = last_section(page);
     if (table) close_rows(table);
 }
 
-static void add_value(struct rue_page *page, struct rue_value value)
+void rue_page_row(struct rue_page *page, bool chosen, const struct rue_table_column *columns, size_t count)
 {
     struct rue_section *table = last_section(page);
-    if (!table) {
-        free(value.text);
+    if (!table) return;
+    assert(table->kind == RUE_SECTION_TABLE && table->filled == table->column_count);
+    table->settled = table->column_count > 0;
+    size_t most = table->settled ? table->column_count : RUE_TABLE_COLUMNS_MAX;
+    struct rue_value *values = calloc(most, sizeof *values);
+    if (!values || rue_array_grow(&table->rows, &table->row_capacity, table->row_count + 1,
+                                  sizeof *table->rows, "a table", NULL) != RUE_OK) {
+        page->failed = true;
+        free(values);
         return;
     }
-    assert(table->row_count && table->filled < table->column_count);
-    table->rows[table->row_count - 1].values[table->filled++] = value;
+    table->rows[table->row_count++] = (struct rue_table_row){.chosen = chosen, .values = values};
+    table->filled = 0;
+    rue_page_put(page, columns, count);
 }
 
-void rue_put_number(struct rue_page *page, double number)
+/* The first row says which columns there are. */
+static void add_column(struct rue_page *page, struct rue_section *table,
+                       const struct rue_table_column *column)
 {
-    rue_put_marked(page, 0, number);
+    assert(table->column_count < RUE_TABLE_COLUMNS_MAX && column->drop <= RUE_DROPS);
+    struct rue_table_column *own = &table->columns[table->column_count++];
+    *own = *column;
+    own->header = copy_text(page, column->header);
+    own->text = NULL;
+    own->config = NULL;
 }
 
-void rue_put_marked(struct rue_page *page, char mark, double number)
+/* Whether a row has its value for column `own` in place. */
+static inline bool fits_column(const struct rue_table_column *own, const struct rue_table_column *column)
 {
-    add_value(page, (struct rue_value){.is_number = true, .number = number, .mark = mark});
+    bool number = rue_column_is_number(own), same_key = !own->key == !column->key;
+    return same_key && (!own->key || strcmp(own->key, column->key) == 0) && own->unit == column->unit &&
+           (number ? !column->text && !column->config : column->number == 0);
 }
 
-void rue_put_config(struct rue_page *page, const struct rue_config *config)
+static void put_value(struct rue_page *page, struct rue_section *table, const struct rue_table_column *column)
 {
-    add_value(page, (struct rue_value){.config = config});
+    if (!table->settled) add_column(page, table, column);
+    assert(table->filled < table->column_count);
+    assert(fits_column(&table->columns[table->filled], column));
+    table->rows[table->row_count - 1].values[table->filled++] =
+        (struct rue_value){copy_text(page, column->text), column->config, column->number, column->mark};
 }
 
-void rue_put_text(struct rue_page *page, const char *text)
+void rue_page_put(struct rue_page *page, const struct rue_table_column *columns, size_t count)
 {
-    rue_put_words(page, "%s", text);
+    struct rue_section *table = last_section(page);
+    for (size_t i = 0; table && i < count; i++)
+        if (!columns[i].absent) put_value(page, table, &columns[i]);
 }
 
-void rue_put_words(struct rue_page *page, const char *format, ...)
+void rue_page_mark(struct rue_page *page, enum rue_row_mark mark)
 {
-    char *text = NULL;
-    va_list arguments;
-    va_start(arguments, format);
-    if (vasprintf(&text, format, arguments) < 0) text = NULL, page->failed = true;
-    va_end(arguments);
-    add_value(page, (struct rue_value){.text = text});
+    struct rue_section *table = last_section(page);
+    if (table) table->rows[table->row_count - 1].mark = mark;
+}
+
+const struct rue_table_column *rue_column_find(const struct rue_section *table, const char *key)
+{
+    for (size_t c = 0; key && c < table->column_count; c++)
+        if (table->columns[c].key && strcmp(table->columns[c].key, key) == 0) return &table->columns[c];
+    assert(!key);
+    return NULL;
+}
+
+void rue_page_chart(struct rue_page *page, const struct rue_chart *chart)
+{
+    struct rue_section *table = last_section(page);
+    if (!table || !table->row_count) return;
+    assert(table->kind == RUE_SECTION_TABLE && table->chart_count < RUE_CHARTS_MAX);
+    const char *const keys[] = {chart->x,    chart->y,      chart->value, chart->last,   chart->low,
+                                chart->high, chart->series, chart->panel, chart->caption};
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) rue_column_find(table, keys[i]);
+    struct rue_chart *copy = &table->charts[table->chart_count++];
+    *copy = *chart;
+    copy->name = copy_text(page, chart->name);
+    copy->title = copy_text(page, chart->title);
+    copy->note = copy_text(page, chart->note);
+    copy->x_title = copy_text(page, chart->x_title);
 }
 
 bool rue_page_is_shown(const struct rue_page *page, size_t i)
@@ -220,8 +222,9 @@ bool rue_page_is_shown(const struct rue_page *page, size_t i)
 
 const struct rue_section *rue_page_last_table(const struct rue_page *page)
 {
-    const struct rue_section *last = last_section(page);
-    return last && last->kind == RUE_SECTION_TABLE ? last : NULL;
+    for (size_t i = page->failed ? 0 : page->count; i-- > 0;)
+        if (page->sections[i].kind == RUE_SECTION_TABLE) return &page->sections[i];
+    return NULL;
 }
 
 rue_status rue_report_finish(FILE *stream, rue_error *error)

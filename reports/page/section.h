@@ -24,7 +24,7 @@ struct rue_report_style {
 enum rue_look { RUE_LOOK_PLAIN, RUE_LOOK_BOLD, RUE_LOOK_DIM, RUE_LOOK_COUNT };
 
 enum rue_unit {
-    RUE_UNIT_TEXT,
+    RUE_UNIT_TEXT,     /* a text or a configuration; the others are numbers */
     RUE_UNIT_NUMBER,   /* with `digits` decimals */
     RUE_UNIT_COUNT,    /* "9,469" */
     RUE_UNIT_PERCENT,  /* of a ratio: "1.3 %" */
@@ -33,34 +33,48 @@ enum rue_unit {
     RUE_UNIT_BYTES,
     RUE_UNIT_SCALED, /* "25.6 M" */
     RUE_UNIT_FLAG,
-    RUE_UNIT_CONFIG,
     RUE_UNIT_BAR, /* of a share of 1 */
 };
 
+/* A column of a table, with its value in one row. */
 struct rue_table_column {
-    const char *header; /* may break at a space or after a '_'; NULL: not shown to people */
-    enum rue_unit unit; /* all units but text are aligned to the right */
-    int shrink_to;      /* may be shortened to this many columns; 0: never */
-    int drop;           /* omitted if the table is too wide: 1 first, then 2 up to RUE_DROPS; 0: never */
-    bool right;         /* aligned to the right, although it is text */
-    bool folds;         /* may move to another table below, if the table is too wide */
+    const char *key;    /* in JSON and CSV, and for charts; NULL: in none of them. Borrowed */
+    const char *header; /* for people; may break at a space or after a '_'. NULL: not shown to people */
+    enum rue_unit unit;
+    const char *text;
+    const struct rue_config *config; /* in place of a text; borrowed until the page is closed */
+    double number;                   /* NaN: unknown; "-" for people, null in JSON, empty in CSV */
+    char mark;                       /* before the number, for people; 0: none */
+    bool absent;                     /* the table has no such column */
     int digits;
-    const char *key; /* in JSON and CSV; NULL: in neither. Borrowed */
-    bool listed;     /* in JSON, columns of the same key form a list */
+    int shrink_to; /* may be shortened to this many characters; 0: never */
+    int drop;      /* omitted if the table is too wide: 1 first, then 2 up to RUE_DROPS; 0: never */
+    bool right;    /* aligned to the right, as numbers are */
+    bool folds;    /* may move to another table below, if the table is too wide */
+    bool listed;   /* in JSON, columns of the same key form a list */
 };
 enum { RUE_DROPS = 4, RUE_TABLE_COLUMNS_MAX = 64 };
 
-/* A cell: a text, a configuration, a number, or nothing. */
+/* The value of a column in a row. */
 struct rue_value {
-    char *text;
-    const struct rue_config *config; /* borrowed */
-    bool is_number;
-    double number; /* NaN: unknown; "-", null in JSON, empty in CSV */
-    char mark;     /* before the number, for people; 0: none */
+    const char *text; /* owned */
+    const struct rue_config *config;
+    double number;
+    char mark;
+};
+
+/* How charts draw a row. */
+enum rue_row_mark {
+    RUE_ROW_PLAIN,
+    RUE_ROW_PREDICTED, /* a cell of a heat map is hatched, a point of a line hollow */
+    RUE_ROW_UNCHANGED, /* a cell of a heat map is hatched */
+    RUE_ROW_FAILED,    /* a cell of a heat map is crossed out */
+    RUE_ROW_JOINED,    /* a line joins the point to the next such point */
 };
 
 struct rue_table_row {
-    bool chosen;              /* bold, with an arrow in the margin; in charts the winner */
+    bool chosen; /* bold, with an arrow in the margin; in charts the winner */
+    enum rue_row_mark mark;
     struct rue_value *values; /* [column_count] */
 };
 
@@ -68,25 +82,24 @@ enum rue_chart_kind {
     RUE_CHART_HEAT,   /* a cell for each row, at column x and line y, coloured by `value` */
     RUE_CHART_LINES,  /* a line for each series: `value` over x */
     RUE_CHART_POINTS, /* a point for each row */
-    RUE_CHART_BARS,   /* a bar for each row, named by x, of the parts in the columns from `value` on */
+    RUE_CHART_BARS,   /* a bar for each row, named by x, of the parts in the columns from `value` to `last` */
 };
 
-/* How a table is drawn. Columns are numbered from 1; 0: none. Each value of `panel` gets a drawing of its
- * own. */
+/* How a table is drawn. */
 struct rue_chart {
     enum rue_chart_kind kind;
     const char *name;  /* of the file, and the anchor: "workers-raw"; letters, digits, hyphens */
     const char *title; /* for people */
     const char *note;  /* (optional) how to read it */
-    int x, y, value, low, high, series, panel;
-    int state; /* text: "" drawn plainly, "predicted" and "no change" hatched, others crossed out where no
-                  value is; of lines, "predicted" hollow; of a bar, its caption; of points, "line"
-                  joins them */
-    int part_count;      /* of bars */
-    bool log_x, log_y;   /* logarithmic scales */
-    bool from_zero;      /* the scale of `value` includes 0 */
-    bool is_change;      /* of a heat map: zero is the middle of the scale */
-    const char *x_title; /* (optional) in place of the column's header */
+    const char *x, *y, *value, *last; /* keys of columns; borrowed. NULL: none */
+    const char *low, *high;           /* (optional) keys: the ends of an interval around `value` */
+    const char *series;               /* (optional) key: its values have a line or a colour each */
+    const char *panel;                /* (optional) key: its values have a drawing each */
+    const char *caption;              /* (optional) key: a text beside a bar, and in the title of a cell */
+    bool log_x, log_y;                /* logarithmic scales */
+    bool from_zero;                   /* the scale of `value` includes 0 */
+    bool is_change;                   /* of a heat map: zero is the middle of the scale */
+    const char *x_title;              /* (optional) in place of the column's header */
 };
 enum { RUE_CHARTS_MAX = 6 };
 
@@ -96,11 +109,12 @@ struct rue_section {
     int indent; /* of a heading, its level: 1 or 2 */
     char *text; /* of a heading or sentence; RUE_NO_BREAK (wrap.h): no line breaks here */
     size_t used, capacity;
-    struct rue_table_column *columns;
-    size_t column_count, column_capacity;
-    struct rue_table_row *rows;
+    struct rue_table_column *columns; /* [column_count] without values; those of the first row */
+    size_t column_count;
+    struct rue_table_row *rows; /* [row_count] */
     size_t row_count, row_capacity;
     size_t filled; /* values of the last row */
+    bool settled;  /* after the first row: the columns are known */
     size_t chart_count;
     struct rue_chart charts[RUE_CHARTS_MAX]; /* [chart_count] its texts are owned */
 };
@@ -124,28 +138,27 @@ void rue_page_heading(struct rue_page *page, int level);
 void rue_page_sentence(struct rue_page *page, enum rue_look look, int indent);
 void rue_say(struct rue_page *page, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Begins a table; headers are copied. Columns can be added before the first row. */
-void rue_page_table(struct rue_page *page, const struct rue_table_column *columns, size_t count);
-void rue_page_column(struct rue_page *page, struct rue_table_column column);
+/* Begins a table. Each of its rows has the same columns. */
+void rue_page_table(struct rue_page *page);
 
-/* Adds a chart of the last table; texts are copied. Writers without charts show only the table. */
+/* Adds a row; rue_page_put() adds further columns to it. Texts and headers are copied. */
+void rue_page_row(struct rue_page *page, bool chosen, const struct rue_table_column *columns, size_t count);
+void rue_page_put(struct rue_page *page, const struct rue_table_column *columns, size_t count);
+
+/* Marks the last row. */
+void rue_page_mark(struct rue_page *page, enum rue_row_mark mark);
+
+/* Adds a chart of the last table, after its rows; texts are copied. Writers without charts show only the
+ * table. */
 void rue_page_chart(struct rue_page *page, const struct rue_chart *chart);
-
-/* Begins a row. The functions below fill it from the left. */
-void rue_page_row(struct rue_page *page, bool chosen);
-void rue_put_number(struct rue_page *page, double number);
-void rue_put_marked(struct rue_page *page, char mark, double number);
-void rue_put_config(struct rue_page *page, const struct rue_config *config);
-void rue_put_text(struct rue_page *page, const char *text);
-void rue_put_words(struct rue_page *page, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* Whether writers show section `i`: it is not empty, and after a heading comes something that is shown. */
 bool rue_page_is_shown(const struct rue_page *page, size_t i);
 
-/* Removes the written rows of the last table, to limit memory. */
+/* Removes the rows of the last table; its columns stay. */
 void rue_page_clear_rows(struct rue_page *page);
 
-/* The last section if it is a table; else, or out of memory, NULL. */
+/* The last table; NULL: none, or out of memory. */
 const struct rue_section *rue_page_last_table(const struct rue_page *page);
 
 #define RUE_VALUE_NONE "-" /* an unknown number */
@@ -153,7 +166,15 @@ const struct rue_section *rue_page_last_table(const struct rue_page *page);
 /* The value for people; the caller owns the text; NULL: out of memory. */
 char *rue_value_text(const struct rue_table_column *column, const struct rue_value *value, bool unicode);
 
+static inline bool rue_column_is_number(const struct rue_table_column *column)
+{
+    return column->unit != RUE_UNIT_TEXT;
+}
+
 bool rue_column_is_right(const struct rue_table_column *column);
+
+/* The column with that key, which has to be there; NULL: `key` is NULL. */
+const struct rue_table_column *rue_column_find(const struct rue_section *table, const char *key);
 
 /* Whether people see the column: it has a header, and any value. */
 bool rue_column_is_shown(const struct rue_section *table, size_t column);
@@ -177,8 +198,9 @@ rue_status rue_page_write_html(const struct rue_page *page, const char *title, c
 rue_status rue_page_write_markdown(const struct rue_page *page, const char *plots, FILE *stream,
                                    rue_error *error) RUE_MUST_CHECK;
 
-/* The table as an array of objects (section_json.c). A new reference; NULL: out of memory. */
-json_t *rue_table_json(const struct rue_section *table);
+/* The last table as an array of objects. Closes the page. A new reference; NULL: out of memory.
+ * (section_json.c) */
+json_t *rue_page_json_table(struct rue_page *page);
 
 /* The first sentence without no-break spaces; null if empty. Closes the page. A new reference; NULL: out of
  * memory. (section_json.c) */

@@ -19,14 +19,15 @@ static void put_csv_row(const struct rue_section *table, const struct rue_table_
 {
     const char *comma = "";
     for (size_t c = 0; c < table->column_count; c++) {
+        const struct rue_table_column *column = &table->columns[c];
         const struct rue_value *value = &row->values[c];
-        if (!table->columns[c].key) continue;
+        if (!column->key) continue;
         fputs(comma, stream);
         comma = ",";
         if (value->text)
             rue_csv_put_text(stream, value->text);
-        else if (value->is_number && isfinite(value->number))
-            fprintf(stream, table->columns[c].unit == RUE_UNIT_COUNT ? "%.0f" : "%.9g", value->number);
+        else if (rue_column_is_number(column) && isfinite(value->number))
+            fprintf(stream, column->unit == RUE_UNIT_COUNT ? "%.0f" : "%.9g", value->number);
     }
     fputc('\n', stream);
 }

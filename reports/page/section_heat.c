@@ -30,9 +30,9 @@ struct map {
     bool used[MARKS];
 };
 
-static char *make_label(const struct map *map, const struct side *side, int column, size_t i)
+static char *make_label(const struct map *map, const struct side *side, size_t i)
 {
-    char *text = rue_drawing_value(&map->drawing, side->values.rows[i], column);
+    char *text = rue_drawing_value(&map->drawing, side->values.rows[i], side->values.column);
     return text ? text : strdup("");
 }
 
@@ -45,12 +45,12 @@ static void choose_window(struct side *side, size_t most, double chosen)
     if (side->first + side->count > all) side->first = all - side->count;
 }
 
-static void open_side(struct map *map, size_t panel, int column, struct side *side)
+static void open_side(struct map *map, size_t panel, const struct rue_table_column *column, struct side *side)
 {
     rue_heat_collect(&map->drawing, panel, column, &side->values);
     side->width = 0;
     for (size_t i = 0; i < side->values.count; i++) {
-        char *label = make_label(map, side, column, i);
+        char *label = make_label(map, side, i);
         int width = label ? rue_utf8_width(label) : 0;
         if (width > side->width) side->width = width;
         free(label);
@@ -62,7 +62,7 @@ static int widest_cell(const struct map *map, size_t panel)
     int widest = 1;
     for (size_t r = 0; r < map->drawing.table->row_count; r++) {
         char text[RUE_AXIS_TEXT_BYTES];
-        double value = rue_drawing_number(&map->drawing, r, map->drawing.chart->value);
+        double value = rue_drawing_number(&map->drawing, r, map->drawing.columns.value);
         if (map->drawing.panels.of_row[r] != panel || !isfinite(value)) continue;
         rue_heat_text(&map->drawing, value, text);
         if ((int)strlen(text) > widest) widest = (int)strlen(text);
@@ -73,16 +73,16 @@ static int widest_cell(const struct map *map, size_t panel)
 /* Lays out a panel. False: the window is too narrow, or there is too little to show. */
 static bool lay_out(struct map *map, size_t panel)
 {
-    const struct rue_chart *chart = map->drawing.chart;
+    const struct rue_chart_columns *axes = &map->drawing.columns;
     const struct rue_section *table = map->drawing.table;
     double x = NAN, y = NAN;
     for (size_t r = 0; r < table->row_count; r++)
         if (table->rows[r].chosen && map->drawing.panels.of_row[r] == panel) {
-            x = rue_drawing_number(&map->drawing, r, chart->x);
-            y = rue_drawing_number(&map->drawing, r, chart->y);
+            x = rue_drawing_number(&map->drawing, r, axes->x);
+            y = rue_drawing_number(&map->drawing, r, axes->y);
         }
-    open_side(map, panel, chart->x, &map->x);
-    open_side(map, panel, chart->y, &map->y);
+    open_side(map, panel, axes->x, &map->x);
+    open_side(map, panel, axes->y, &map->y);
     map->cell = widest_cell(map, panel) + 2;
     if (map->cell <= map->x.width) map->cell = map->x.width + 1;
     int columns = map->style->columns, space = columns - INDENT - map->y.width - 1;
@@ -128,13 +128,14 @@ static void begin_color(const struct map *map, double value, bool chosen, FILE *
 static void write_cell(struct map *map, size_t row, const char *gap, FILE *stream)
 {
     const struct rue_drawing *drawing = &map->drawing;
-    double value = rue_drawing_number(drawing, row, drawing->chart->value);
-    const char *state = rue_drawing_text(drawing, row, drawing->chart->state);
-    bool chosen = drawing->table->rows[row].chosen, predicted = strcmp(state, "predicted") == 0;
+    double value = rue_drawing_number(drawing, row, drawing->columns.value);
+    const struct rue_table_row *own = &drawing->table->rows[row];
+    bool chosen = own->chosen, predicted = own->mark == RUE_ROW_PREDICTED,
+         failed = own->mark == RUE_ROW_FAILED;
     char text[RUE_AXIS_TEXT_BYTES], mark = chosen ? '[' : predicted ? '~' : ' ';
     if (!isfinite(value)) {
-        map->used[state[0] ? MARK_FAILED : MARK_MISSING] = true;
-        fprintf(stream, "%*s%s", map->cell - 1, state[0] ? "x" : ".", gap);
+        map->used[failed ? MARK_FAILED : MARK_MISSING] = true;
+        fprintf(stream, "%*s%s", map->cell - 1, failed ? "x" : ".", gap);
         return;
     }
     rue_heat_text(drawing, value, text);
@@ -151,16 +152,15 @@ static size_t find_row(const struct map *map, size_t panel, double x, double y)
     const struct rue_drawing *drawing = &map->drawing;
     size_t r = 0;
     while (r < drawing->table->row_count &&
-           (drawing->panels.of_row[r] != panel || rue_drawing_number(drawing, r, drawing->chart->x) != x ||
-            rue_drawing_number(drawing, r, drawing->chart->y) != y))
+           (drawing->panels.of_row[r] != panel || rue_drawing_number(drawing, r, drawing->columns.x) != x ||
+            rue_drawing_number(drawing, r, drawing->columns.y) != y))
         r++;
     return r;
 }
 
-static void write_label(const struct map *map, const struct side *side, int column, size_t i, int width,
-                        FILE *stream)
+static void write_label(const struct map *map, const struct side *side, size_t i, int width, FILE *stream)
 {
-    char *label = make_label(map, side, column, i);
+    char *label = make_label(map, side, i);
     int padding = width - (label ? rue_utf8_width(label) : 0);
     fprintf(stream, "%*s%s", padding > 0 ? padding : 0, "", label ? label : "");
     free(label);
@@ -183,12 +183,11 @@ static void write_cells(struct map *map, size_t panel, FILE *stream)
 {
     const char *dim = map->style->color ? "\033[2m" : "", *end = map->style->color ? "\033[0m" : "";
     fprintf(stream, "%s%*s", dim, INDENT + map->y.width, "");
-    for (size_t i = 0; i < map->x.count; i++)
-        write_label(map, &map->x, map->drawing.chart->x, map->x.first + i, map->cell, stream);
+    for (size_t i = 0; i < map->x.count; i++) write_label(map, &map->x, map->x.first + i, map->cell, stream);
     fprintf(stream, "%s\n", end);
     for (size_t j = map->y.first; j < map->y.first + map->y.count; j++) {
         fprintf(stream, "%s%*s", dim, INDENT, "");
-        write_label(map, &map->y, map->drawing.chart->y, j, map->y.width, stream);
+        write_label(map, &map->y, j, map->y.width, stream);
         fprintf(stream, "%s ", end);
         write_line(map, panel, map->y.values.at[j], stream);
         fputc('\n', stream);
@@ -207,9 +206,9 @@ static void write_text(const struct map *map, bool dim, const char *text, FILE *
     free(clean);
 }
 
-static const char *column_header(const struct map *map, int column)
+static const char *axis_name(const struct side *side)
 {
-    const char *header = rue_drawing_column(&map->drawing, column)->header;
+    const char *header = side->values.column->header;
     return header ? header : "";
 }
 
@@ -220,7 +219,6 @@ static void write_legend(const struct map *map, FILE *stream)
                                         [MARK_FAILED] = "x failed or does not fit",
                                         [MARK_MISSING] = ". not ranked"};
     const struct side *sides[] = {&map->x, &map->y};
-    const int columns[] = {map->drawing.chart->x, map->drawing.chart->y};
     char text[512] = "";
     size_t used = 0;
     if (map->style->color_bits)
@@ -234,8 +232,7 @@ static void write_legend(const struct map *map, FILE *stream)
         size_t hidden = sides[s]->values.count - sides[s]->count;
         if (hidden && used < sizeof text)
             used += (size_t)snprintf(text + used, sizeof text - used, "%s%zu more value%s of %.80s not shown",
-                                     used ? "; " : "", hidden, hidden == 1 ? "" : "s",
-                                     column_header(map, columns[s]));
+                                     used ? "; " : "", hidden, hidden == 1 ? "" : "s", axis_name(sides[s]));
     }
     if (used) write_text(map, true, text, stream);
 }
@@ -247,7 +244,7 @@ static void write_panel(struct map *map, size_t panel, FILE *stream)
     char title[1024];
     memset(map->used, 0, sizeof map->used);
     snprintf(title, sizeof title, "%.700s%s%.80s: %.80s across, %.80s down", chart->title, name ? ", " : "",
-             name ? name : "", column_header(map, chart->x), column_header(map, chart->y));
+             name ? name : "", axis_name(&map->x), axis_name(&map->y));
     write_text(map, false, title, stream);
     write_cells(map, panel, stream);
     write_legend(map, stream);
@@ -264,11 +261,14 @@ static rue_status open_map(const struct rue_section *table, const struct rue_rep
                            struct map *out, rue_error *error)
 {
     const struct rue_chart *chart = &table->charts[0];
-    *out = (struct map){.drawing = {.table = table, .chart = chart}, .style = style};
-    rue_status status = rue_groups_open(table, chart->panel, &out->drawing.panels, error);
+    *out =
+        (struct map){.drawing = {.table = table, .chart = chart, .columns = rue_chart_columns(table, chart)},
+                     .style = style};
+    rue_status status = rue_groups_open(table, out->drawing.columns.panel, &out->drawing.panels, error);
     if (status != RUE_OK) return close_map(out), status;
     for (size_t r = 0; r < table->row_count; r++)
-        rue_axis_include(&out->drawing.common, rue_drawing_number(&out->drawing, r, chart->value));
+        rue_axis_include(&out->drawing.common,
+                         rue_drawing_number(&out->drawing, r, out->drawing.columns.value));
     return RUE_OK;
 }
 

@@ -10,7 +10,7 @@ static json_t *value_json(const struct rue_table_column *column, const struct ru
 {
     if (value->config) return rue_json_config(value->config);
     if (value->text) return rue_json_text_or_null(value->text);
-    if (!value->is_number || !isfinite(value->number)) return json_null();
+    if (!rue_column_is_number(column) || !isfinite(value->number)) return json_null();
     if (column->unit == RUE_UNIT_FLAG) return json_boolean(value->number != 0);
     bool is_integer = column->unit == RUE_UNIT_COUNT || column->unit == RUE_UNIT_DURATION ||
                       column->unit == RUE_UNIT_BYTES || column->unit == RUE_UNIT_SCALED;
@@ -37,8 +37,9 @@ static void put_member(json_t **object, const struct rue_table_column *column, j
         rue_json_put(object, column->key, NULL);
 }
 
-json_t *rue_table_json(const struct rue_section *table)
+json_t *rue_page_json_table(struct rue_page *page)
 {
+    const struct rue_section *table = rue_page_last_table(page);
     json_t *array = table ? json_array() : NULL;
     for (size_t r = 0; array && r < table->row_count; r++) {
         json_t *object = json_object();
@@ -48,5 +49,6 @@ json_t *rue_table_json(const struct rue_section *table)
         }
         rue_json_push(&array, object);
     }
+    rue_page_close(page);
     return array;
 }

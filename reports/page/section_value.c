@@ -38,22 +38,22 @@ static char *number_text(const struct rue_table_column *column, const struct rue
 char *rue_value_text(const struct rue_table_column *column, const struct rue_value *value, bool unicode)
 {
     char label[RUE_CONFIG_TEXT_BYTES] = "";
-    if (value->is_number) return number_text(column, value, unicode);
+    if (rue_column_is_number(column)) return number_text(column, value, unicode);
     if (value->config) rue_config_label(value->config, label);
     return rue_utf8_cleaned(value->text ? value->text : label, unicode, false);
 }
 
 bool rue_column_is_right(const struct rue_table_column *column)
 {
-    return column->right ||
-           (column->unit != RUE_UNIT_TEXT && column->unit != RUE_UNIT_CONFIG && column->unit != RUE_UNIT_BAR);
+    return column->right || (rue_column_is_number(column) && column->unit != RUE_UNIT_BAR);
 }
 
 bool rue_column_is_shown(const struct rue_section *table, size_t column)
 {
     for (size_t r = 0; table->columns[column].header && r < table->row_count; r++) {
         const struct rue_value *value = &table->rows[r].values[column];
-        if (value->is_number ? isfinite(value->number) : value->config || (value->text && value->text[0]))
+        if (rue_column_is_number(&table->columns[column]) ? isfinite(value->number)
+                                                          : value->config || (value->text && value->text[0]))
             return true;
     }
     return false;

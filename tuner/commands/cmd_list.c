@@ -51,25 +51,45 @@ static const char *study_data(const struct rue_findings *findings)
 }
 
 /* "128/8 (1.2 %)", or "128/8 (worst 1.2 %, throughput)" for other rules than the default. */
-static void put_best(struct rue_page *page, const struct rue_variant_findings *variant)
+static void describe_best(const struct rue_variant_findings *variant, char *out, size_t bytes)
 {
     char label[RUE_CONFIG_TEXT_BYTES];
     size_t best = variant->selection->recommended;
-    rue_put_text(page, rue_findings_mode(variant));
-    if (best == RUE_NONE) {
-        rue_put_text(page, "none yet");
-        return;
-    }
+    snprintf(out, bytes, "none yet");
+    if (best == RUE_NONE) return;
     rue_config_label(&variant->matrix->configs[best], label);
     const struct rue_ranking_row *row = &variant->selection->rows[best];
     bool worst = variant->selection->objective == RUE_OBJECTIVE_WORST, time = variant->goal == RUE_GOAL_TIME;
-    rue_put_words(page, "%s (%s%.1f %%%s%s%s)", label, worst ? "worst " : "",
-                  100 * (worst ? row->max_regret_ratio : row->mean_regret_ratio),
-                  variant->selection->weights ? ", weighted" : "", time ? "" : ", ",
-                  time ? "" : rue_goal_names[variant->goal]);
+    snprintf(out, bytes, "%s (%s%.1f %%%s%s%s)", label, worst ? "worst " : "",
+             100 * (worst ? row->max_regret_ratio : row->mean_regret_ratio),
+             variant->selection->weights ? ", weighted" : "", time ? "" : ", ",
+             time ? "" : rue_goal_names[variant->goal]);
 }
 
-/* A line for each mode; only the first repeats the study's cells. */
+/* A line of a study, for one of its variants; NULL: it has none. */
+struct line {
+    const char *path, *state, *ok, *not_ok, *measured, *data;
+    const struct rue_variant_findings *variant;
+};
+
+static void put_line(struct rue_page *page, const struct line *line)
+{
+    char best[RUE_CONFIG_TEXT_BYTES + 64] = "";
+    if (line->variant) describe_best(line->variant, best, sizeof best);
+    const struct rue_table_column row[] = {
+        {NULL, "study", .text = line->path, .shrink_to = 16},
+        {NULL, "state", .text = line->state},
+        {NULL, "ok", .text = line->ok, .right = true, .drop = 3},
+        {NULL, "not ok", .text = line->not_ok, .right = true, .drop = 2},
+        {NULL, "measured", .text = line->measured, .drop = 4},
+        {NULL, "mode", .text = line->variant ? rue_findings_mode(line->variant) : "", .shrink_to = 8},
+        {NULL, "recommended", .text = best},
+        {NULL, "data", .text = line->data, .shrink_to = 12, .drop = 1},
+    };
+    rue_page_row(page, false, row, sizeof row / sizeof *row);
+}
+
+/* Only the first line repeats what is the same for all variants. */
 static void add_lines(struct list *list, const char *path, const struct rue_record *record,
                       const struct rue_findings *findings)
 {
@@ -77,16 +97,11 @@ static void add_lines(struct list *list, const char *path, const struct rue_reco
     char ok[32], not_ok[32];
     snprintf(ok, sizeof ok, "%zu", record->trials_ok);
     snprintf(not_ok, sizeof not_ok, "%zu", record->trials_not_ok);
-    const char *const cells[] = {path, study_state(record), ok, not_ok, record->recorded};
+    struct line line = {path, study_state(record), ok, not_ok, record->recorded, study_data(findings), NULL};
     for (size_t v = 0; v == 0 || v < modes; v++) {
-        rue_page_row(&list->page, false);
-        for (size_t c = 0; c < sizeof cells / sizeof *cells; c++)
-            rue_put_text(&list->page, v ? "" : cells[c]);
-        if (v < modes)
-            put_best(&list->page, &findings->variants[v]);
-        else
-            rue_put_text(&list->page, ""), rue_put_text(&list->page, "");
-        rue_put_text(&list->page, v ? "" : study_data(findings));
+        if (v) line = (struct line){0};
+        if (modes) line.variant = &findings->variants[v];
+        put_line(&list->page, &line);
     }
 }
 
@@ -120,9 +135,7 @@ static rue_status add_unreadable(struct list *list, const char *path, const char
 {
     size_t number;
     if (!list->json) {
-        rue_page_row(&list->page, false);
-        rue_put_text(&list->page, path);
-        rue_put_text(&list->page, "unreadable");
+        put_line(&list->page, &(struct line){.path = path, .state = "unreadable"});
         return rue_names_number(&list->reasons, why, &number, error);
     }
     rue_json_push(&list->array, rue_json_make("study:t state:t reason:t", path, "unreadable", why));
@@ -184,19 +197,6 @@ static rue_status walk_folders(struct list *list, char *path, rue_error *error)
     return status;
 }
 
-static void start_table(struct list *list)
-{
-    static const struct rue_table_column columns[] = {{.header = "study", .shrink_to = 16},
-                                                      {.header = "state"},
-                                                      {.header = "ok", .right = true, .drop = 3},
-                                                      {.header = "not ok", .right = true, .drop = 2},
-                                                      {.header = "measured", .drop = 4},
-                                                      {.header = "mode", .shrink_to = 8},
-                                                      {.header = "recommended"},
-                                                      {.header = "data", .shrink_to = 12, .drop = 1}};
-    rue_page_table(&list->page, columns, sizeof columns / sizeof *columns);
-}
-
 static rue_status finish_list(struct list *list, const char *path, rue_error *error)
 {
     if (list->json) return rue_json_write(json_incref(list->array), stdout, error);
@@ -235,7 +235,7 @@ static rue_status run_list(const struct rue_options *options, rue_error *error)
     struct list list = {.json = rue_options_flag(options, JSON),
                         .style = rue_terminal_style(stdout, 0),
                         .array = json_array()};
-    start_table(&list);
+    rue_page_table(&list.page);
     if (access(path, F_OK) == 0) status = walk_folders(&list, path, error);
     if (status == RUE_OK) status = finish_list(&list, path, error);
     json_decref(list.array);

@@ -25,33 +25,30 @@ static const struct rue_option options_table[] = {
     [JSON] = {RUE_STUDY_OPTION_JSON},
 };
 
+static double known(double rate)
+{
+    return rate > 0 ? rate : NAN;
+}
+
 static void list_devices(struct rue_page *page)
 {
-    static const struct rue_table_column columns[] = {
-        {.header = "device", .key = "device"},
-        {.header = "what it is", .drop = 2, .key = "title"},
-        {.header = "fp32", .unit = RUE_UNIT_SCALED, .key = "fp32_flops_per_s"},
-        {.header = "fp16", .unit = RUE_UNIT_SCALED, .key = "fp16_flops_per_s"},
-        {.header = "bf16", .unit = RUE_UNIT_SCALED, .key = "bf16_flops_per_s"},
-        {.header = "fp32 convolutions",
-         .unit = RUE_UNIT_SCALED,
-         .drop = 1,
-         .key = "fp32_convolution_flops_per_s"},
-        {.header = "memory bytes/s", .unit = RUE_UNIT_SCALED, .key = "memory_bytes_per_s"},
-        {.header = "memory", .unit = RUE_UNIT_BYTES, .key = "memory_bytes"},
-        {.header = "launch", .unit = RUE_UNIT_DURATION, .drop = 1, .key = "launch_ns"}};
     const struct rue_device *device;
-    rue_page_table(page, columns, sizeof columns / sizeof *columns);
+    rue_page_table(page);
     for (size_t i = 0; (device = rue_device_at(i)); i++) {
-        rue_page_row(page, false);
-        rue_put_text(page, device->name);
-        rue_put_text(page, device->title);
-        for (int p = 0; p < RUE_PRECISION_COUNT; p++)
-            rue_put_number(page, device->flops[p] > 0 ? device->flops[p] : NAN);
-        rue_put_number(page, device->convolution_flops);
-        rue_put_number(page, device->memory_bytes_per_s);
-        rue_put_number(page, (double)device->memory_bytes);
-        rue_put_number(page, device->launch_ns);
+        const double *flops = device->flops;
+        const struct rue_table_column row[] = {
+            {"device", "device", .text = device->name},
+            {"title", "what it is", .text = device->title, .drop = 2},
+            {"fp32_flops_per_s", "fp32", RUE_UNIT_SCALED, .number = known(flops[RUE_FP32])},
+            {"fp16_flops_per_s", "fp16", RUE_UNIT_SCALED, .number = known(flops[RUE_FP16])},
+            {"bf16_flops_per_s", "bf16", RUE_UNIT_SCALED, .number = known(flops[RUE_BF16])},
+            {"fp32_convolution_flops_per_s", "fp32 convolutions", RUE_UNIT_SCALED,
+             .number = device->convolution_flops, .drop = 1},
+            {"memory_bytes_per_s", "memory bytes/s", RUE_UNIT_SCALED, .number = device->memory_bytes_per_s},
+            {"memory_bytes", "memory", RUE_UNIT_BYTES, .number = (double)device->memory_bytes},
+            {"launch_ns", "launch", RUE_UNIT_DURATION, .number = device->launch_ns, .drop = 1},
+        };
+        rue_page_row(page, false, row, sizeof row / sizeof *row);
     }
     rue_page_gap(page);
     rue_page_sentence(page, RUE_LOOK_PLAIN, 2);
@@ -102,7 +99,7 @@ static rue_status run_models(const struct rue_options *options, rue_error *error
     else
         status = list_models(options, &page, error);
     if (status == RUE_OK && rue_options_flag(options, JSON))
-        status = rue_json_write(page.failed ? NULL : rue_table_json(page.sections), stdout, error);
+        status = rue_json_write(rue_page_json_table(&page), stdout, error);
     else if (status == RUE_OK)
         status = rue_page_write(&page, &style, stdout, error);
     rue_page_close(&page);

@@ -299,28 +299,22 @@ static const char *file_name(const char *path)
 
 static void put_table(const struct rue_rank_shares *shares, size_t rows, struct rue_page *page)
 {
-    static const struct rue_table_column columns[] = {
-        {.header = "rank", .unit = RUE_UNIT_COUNT, .key = "rank"},
-        {.header = "items", .unit = RUE_UNIT_COUNT, .key = "items"},
-        {.header = "first position", .unit = RUE_UNIT_COUNT, .key = "first"},
-        {.header = "last position", .unit = RUE_UNIT_COUNT, .key = "last"},
-        {.header = "shards", .unit = RUE_UNIT_COUNT, .key = "shards"},
-        {.header = "first shard", .shrink_to = 16, .key = "first_shard"},
-        {.header = "last shard", .shrink_to = 16, .key = "last_shard"},
-        {.header = "size", .unit = RUE_UNIT_BYTES, .key = "bytes"}};
-    rue_page_table(page, columns, sizeof columns / sizeof *columns);
+    rue_page_table(page);
     for (size_t r = 0; r < rows; r++) {
         const struct rue_rank_share *share = &shares->at[r];
         bool ordered = share->items && !share->shards;
-        rue_page_row(page, false);
-        rue_put_number(page, (double)r);
-        rue_put_number(page, (double)share->items);
-        rue_put_number(page, ordered ? (double)share->first : NAN);
-        rue_put_number(page, ordered ? (double)share->last : NAN);
-        rue_put_number(page, share->shards ? (double)share->shards : NAN);
-        rue_put_text(page, file_name(share->first_shard));
-        rue_put_text(page, file_name(share->last_shard));
-        rue_put_number(page, (double)share->bytes);
+        double shard_count = share->shards ? (double)share->shards : NAN;
+        const struct rue_table_column row[] = {
+            {"rank", "rank", RUE_UNIT_COUNT, .number = (double)r},
+            {"items", "items", RUE_UNIT_COUNT, .number = (double)share->items},
+            {"first", "first position", RUE_UNIT_COUNT, .number = ordered ? (double)share->first : NAN},
+            {"last", "last position", RUE_UNIT_COUNT, .number = ordered ? (double)share->last : NAN},
+            {"shards", "shards", RUE_UNIT_COUNT, .number = shard_count},
+            {"first_shard", "first shard", .text = file_name(share->first_shard), .shrink_to = 16},
+            {"last_shard", "last shard", .text = file_name(share->last_shard), .shrink_to = 16},
+            {"bytes", "size", RUE_UNIT_BYTES, .number = (double)share->bytes},
+        };
+        rue_page_row(page, false, row, sizeof row / sizeof *row);
     }
 }
 
@@ -354,11 +348,9 @@ json_t *rue_rank_shares_json(const struct rue_rank_shares *shares)
     struct rue_page page = {0};
     const struct balance balance = sum_shares(shares);
     put_table(shares, shares->count, &page);
-    json_t *object = json_pack(
+    return json_pack(
         "{s:s, s:I, s:o, s:o, s:o}", "share", shares->how, "ranks", (json_int_t)shares->count,
         "items_imbalance_ratio", rue_json_real(imbalance(shares, balance.most_items, balance.items)),
         "bytes_imbalance_ratio", rue_json_real(imbalance(shares, balance.most_bytes, balance.bytes)),
-        "shares", rue_table_json(rue_page_last_table(&page)));
-    rue_page_close(&page);
-    return object;
+        "shares", rue_page_json_table(&page));
 }

@@ -41,37 +41,26 @@ static bool fits(const struct rue_profile *profile, uint64_t images)
     return !profile->largest_batch || images <= profile->largest_batch;
 }
 
-static void put_columns(const struct rue_model_list *list, struct rue_page *page)
+/* 0: unknown. */
+static double known(uint64_t number)
 {
-    static const struct rue_table_column columns[] = {
-        {.header = "model", .key = "model"},
-        {.key = "device"},
-        {.header = "parameters", .unit = RUE_UNIT_SCALED, .drop = 2, .key = "parameters"},
-        {.header = "multiply-adds per image", .unit = RUE_UNIT_SCALED, .drop = 1, .key = "multiply_adds"},
-        {.unit = RUE_UNIT_COUNT, .key = "weight_bytes"},
-        {.header = "activations per image",
-         .unit = RUE_UNIT_SCALED,
-         .drop = 1,
-         .key = "peak_activation_elements"},
-        {.unit = RUE_UNIT_COUNT, .key = "peak_activation_bytes"},
-        {.header = "largest batch", .unit = RUE_UNIT_COUNT, .drop = 3, .key = "largest_batch"}};
-    rue_page_table(page, columns, sizeof columns / sizeof *columns);
-    for (size_t i = 0; i < list->batch_size_count; i++) {
-        char header[32];
-        snprintf(header, sizeof header, "batch of %d", list->batch_sizes[i]);
-        const struct rue_table_column size_columns[] = {
-            {.unit = RUE_UNIT_COUNT, .key = "batch_size", .listed = true},
-            {.header = header, .unit = RUE_UNIT_DURATION, .folds = true, .key = "batch_ns", .listed = true},
-            {.unit = RUE_UNIT_FLAG, .key = "measured", .listed = true}};
-        for (size_t c = 0; c < sizeof size_columns / sizeof *size_columns; c++)
-            rue_page_column(page, size_columns[c]);
-    }
+    return number ? (double)number : NAN;
 }
 
-/* 0: unknown. */
-static void put_known(struct rue_page *page, uint64_t number)
+static void put_size(const struct rue_profile *profile, int batch_size, struct rue_page *page)
 {
-    rue_put_number(page, number ? (double)number : NAN);
+    char header[32];
+    uint64_t images = (uint64_t)batch_size;
+    bool measured = rue_profile_is_measured_at(profile, images);
+    double ns = fits(profile, images) ? (double)rue_profile_batch_ns(profile, images) : NAN;
+    snprintf(header, sizeof header, "batch of %d", batch_size);
+    const struct rue_table_column columns[] = {
+        {"batch_size", NULL, RUE_UNIT_COUNT, .number = batch_size, .listed = true},
+        {"batch_ns", header, RUE_UNIT_DURATION, .number = ns, .mark = measured ? 0 : '~', .folds = true,
+         .listed = true},
+        {"measured", NULL, RUE_UNIT_FLAG, .number = measured, .listed = true},
+    };
+    rue_page_put(page, columns, sizeof columns / sizeof *columns);
 }
 
 /* Bytes need the device's precision, which a device table does not have. */
@@ -80,24 +69,23 @@ static void put_model_row(const struct rue_model_list *list, const char *name,
 {
     static const struct rue_architecture unknown;
     const struct rue_architecture *found = rue_architecture_find(name), *model = found ? found : &unknown;
-    uint64_t element = list->measured ? 0 : rue_precision_bytes(profile->precision);
-    rue_page_row(page, false);
-    rue_put_text(page, name);
-    rue_put_text(page, profile->device);
-    put_known(page, model->parameters);
-    put_known(page, rue_architecture_multiply_adds(model));
-    put_known(page, model->parameters * element);
-    put_known(page, model->peak_elements);
-    put_known(page, model->peak_elements * element);
-    put_known(page, profile->largest_batch);
-    for (size_t i = 0; i < list->batch_size_count; i++) {
-        uint64_t images = (uint64_t)list->batch_sizes[i];
-        bool measured = rue_profile_is_measured_at(profile, images);
-        rue_put_number(page, (double)images);
-        rue_put_marked(page, measured ? 0 : '~',
-                       fits(profile, images) ? (double)rue_profile_batch_ns(profile, images) : NAN);
-        rue_put_number(page, measured);
-    }
+    uint64_t element = list->measured ? 0 : rue_precision_bytes(profile->precision),
+             multiply_adds = rue_architecture_multiply_adds(model);
+    const struct rue_table_column row[] = {
+        {"model", "model", .text = name},
+        {"device", .text = profile->device},
+        {"parameters", "parameters", RUE_UNIT_SCALED, .number = known(model->parameters), .drop = 2},
+        {"multiply_adds", "multiply-adds per image", RUE_UNIT_SCALED, .number = known(multiply_adds),
+         .drop = 1},
+        {"weight_bytes", NULL, RUE_UNIT_COUNT, .number = known(model->parameters * element)},
+        {"peak_activation_elements", "activations per image", RUE_UNIT_SCALED,
+         .number = known(model->peak_elements), .drop = 1},
+        {"peak_activation_bytes", NULL, RUE_UNIT_COUNT, .number = known(model->peak_elements * element)},
+        {"largest_batch", "largest batch", RUE_UNIT_COUNT, .number = known(profile->largest_batch),
+         .drop = 3},
+    };
+    rue_page_row(page, false, row, sizeof row / sizeof *row);
+    for (size_t i = 0; i < list->batch_size_count; i++) put_size(profile, list->batch_sizes[i], page);
 }
 
 /* The sources of the listed times, to be explained below the table. */
@@ -148,7 +136,7 @@ rue_status rue_model_list_put(const struct rue_model_list *list, struct rue_page
 {
     struct origins origins = {0};
     struct rue_profile profile;
-    put_columns(list, page);
+    rue_page_table(page);
     for (size_t i = 0; i < count_models(list); i++) {
         rue_status status = find_profile(list, i, &profile, error);
         if (status != RUE_OK) return status;

@@ -12,122 +12,111 @@ static rue_error error;
 
 /* ---- pages ---- */
 
-static void put_numbers(struct rue_page *page, const double *numbers, size_t count)
-{
-    for (size_t i = 0; i < count; i++) rue_put_number(page, numbers[i]);
-}
-
 /* Two panels; a winner, a prediction, a cell that does not fit, and one that is missing. */
 static void open_heat(struct rue_page *page)
 {
-    static const struct rue_table_column columns[] = {{.header = "prefetch factor"},
-                                                      {.header = "batch size", .unit = RUE_UNIT_COUNT},
-                                                      {.header = "workers", .unit = RUE_UNIT_COUNT},
-                                                      {.header = "mean regret", .unit = RUE_UNIT_PERCENT},
-                                                      {.header = "based on"}};
     static const char *const states[] = {"", "predicted", "infeasible", "", "", "predicted", "failed", ""};
-    rue_page_table(page, columns, 5);
+    rue_page_table(page);
+    for (int i = 0; i < 8; i++) {
+        bool failed = states[i][0] == 'i' || states[i][0] == 'f', predicted = states[i][0] == 'p';
+        const struct rue_table_column row[] = {
+            {"prefetch_factor", "prefetch factor", .text = i < 4 ? "2" : "8"},
+            {"batch_size", "batch size", RUE_UNIT_COUNT, .number = i % 2 ? 128 : 32},
+            {"num_workers", "workers", RUE_UNIT_COUNT, .number = i / 2 % 2 * 4},
+            {"regret", "mean regret", RUE_UNIT_PERCENT, .number = failed ? NAN : (i - 3) * (i - 3) * 0.11},
+            {"basis", "based on", .text = states[i]},
+        };
+        rue_page_row(page, i == 3, row, sizeof row / sizeof *row);
+        rue_page_mark(page, failed ? RUE_ROW_FAILED : predicted ? RUE_ROW_PREDICTED : RUE_ROW_PLAIN);
+    }
     rue_page_chart(page, &(struct rue_chart){.kind = RUE_CHART_HEAT,
                                              .name = "heat",
                                              .title = "Mean regret (%)",
-                                             .x = 2,
-                                             .y = 3,
-                                             .value = 4,
-                                             .state = 5,
-                                             .panel = 1});
-    for (int i = 0; i < 8; i++) {
-        rue_page_row(page, i == 3);
-        rue_put_text(page, i < 4 ? "2" : "8");
-        put_numbers(page,
-                    (double[]){i % 2 ? 128 : 32, i / 2 % 2 * 4,
-                               states[i][0] == 'i' || states[i][0] == 'f' ? NAN : (i - 3) * (i - 3) * 0.11},
-                    3);
-        rue_put_text(page, states[i]);
-    }
+                                             .x = "batch_size",
+                                             .y = "num_workers",
+                                             .value = "regret",
+                                             .caption = "basis",
+                                             .panel = "prefetch_factor"});
 }
 
 /* Three lines: one with intervals and a prediction, one with a gap and a point alone, one of two points. */
 static void open_lines(struct rue_page *page)
 {
-    static const struct rue_table_column columns[] = {{.header = "model"},
-                                                      {.header = "workers", .unit = RUE_UNIT_COUNT},
-                                                      {.header = "time", .unit = RUE_UNIT_DURATION},
-                                                      {.unit = RUE_UNIT_DURATION},
-                                                      {.unit = RUE_UNIT_DURATION},
-                                                      {.header = "note"}};
-    rue_page_table(page, columns, 6);
-    rue_page_chart(page, &(struct rue_chart){.kind = RUE_CHART_LINES,
-                                             .name = "lines",
-                                             .title = "Time over workers",
-                                             .x = 2,
-                                             .value = 3,
-                                             .low = 4,
-                                             .high = 5,
-                                             .series = 1,
-                                             .state = 6,
-                                             .log_x = true,
-                                             .from_zero = true});
     static const char *const names[] = {"resnet18", "resnet50", "vit"};
+    rue_page_table(page);
     for (int m = 0; m < 3; m++)
         for (int w = m == 2 ? 3 : 0; w < 5; w++) {
             double workers = w ? 1 << (w - 1) : 0,
                    time = m == 1 && w == 3 ? NAN : 8e9 / (workers + 1) + m * 1e9;
-            rue_page_row(page, m == 0 && w == 4);
-            rue_put_text(page, names[m]);
-            put_numbers(page, (double[]){workers, time, m ? NAN : time * 0.9, m ? NAN : time * 1.1}, 4);
-            rue_put_text(page, m == 0 && w == 1 ? "predicted" : "");
+            bool predicted = m == 0 && w == 1;
+            const struct rue_table_column row[] = {
+                {"model", "model", .text = names[m]},
+                {"num_workers", "workers", RUE_UNIT_COUNT, .number = workers},
+                {"time_ns", "time", RUE_UNIT_DURATION, .number = time},
+                {"low_ns", NULL, RUE_UNIT_DURATION, .number = m ? NAN : time * 0.9},
+                {"high_ns", NULL, RUE_UNIT_DURATION, .number = m ? NAN : time * 1.1},
+                {"note", "note", .text = predicted ? "predicted" : ""},
+            };
+            rue_page_row(page, m == 0 && w == 4, row, sizeof row / sizeof *row);
+            rue_page_mark(page, predicted ? RUE_ROW_PREDICTED : RUE_ROW_PLAIN);
         }
+    rue_page_chart(page, &(struct rue_chart){.kind = RUE_CHART_LINES,
+                                             .name = "lines",
+                                             .title = "Time over workers",
+                                             .x = "num_workers",
+                                             .value = "time_ns",
+                                             .low = "low_ns",
+                                             .high = "high_ns",
+                                             .series = "model",
+                                             .log_x = true,
+                                             .from_zero = true});
 }
 
 static void open_points(struct rue_page *page)
 {
-    static const struct rue_table_column columns[] = {{.header = "memory", .unit = RUE_UNIT_BYTES},
-                                                      {.header = "mean regret", .unit = RUE_UNIT_PERCENT},
-                                                      {.header = "group"},
-                                                      {.header = NULL}};
-    rue_page_table(page, columns, 4);
+    rue_page_table(page);
+    for (int i = 0; i < 6; i++) {
+        const struct rue_table_column row[] = {
+            {"memory_bytes", "memory", RUE_UNIT_BYTES, .number = 4e8 / (i + 1)},
+            {"regret", "mean regret", RUE_UNIT_PERCENT, .number = 0.02 * i * i},
+            {"group", "group", .text = i < 3 ? "front" : "others"},
+        };
+        rue_page_row(page, i == 0, row, sizeof row / sizeof *row);
+        if (i < 3) rue_page_mark(page, RUE_ROW_JOINED);
+    }
     rue_page_chart(page, &(struct rue_chart){.kind = RUE_CHART_POINTS,
                                              .name = "points",
                                              .title = "Regret against memory",
-                                             .x = 1,
-                                             .value = 2,
-                                             .series = 3,
-                                             .state = 4,
+                                             .x = "memory_bytes",
+                                             .value = "regret",
+                                             .series = "group",
                                              .log_x = true});
-    for (int i = 0; i < 6; i++) {
-        rue_page_row(page, i == 0);
-        put_numbers(page, (double[]){4e8 / (i + 1), 0.02 * i * i}, 2);
-        rue_put_text(page, i < 3 ? "front" : "others");
-        rue_put_text(page, i < 3 ? "line" : "");
-    }
 }
 
 static void open_bars(struct rue_page *page)
 {
-    static const struct rue_table_column columns[] = {{.header = "model"},
-                                                      {.header = "configuration"},
-                                                      {.header = "first batch", .unit = RUE_UNIT_DURATION},
-                                                      {.header = "waiting", .unit = RUE_UNIT_DURATION},
-                                                      {.header = "computing", .unit = RUE_UNIT_DURATION},
-                                                      {.header = "other", .unit = RUE_UNIT_DURATION},
-                                                      {.header = "bottleneck"}};
-    rue_page_table(page, columns, 7);
+    rue_page_table(page);
+    for (int i = 0; i < 3; i++) {
+        const struct rue_table_column row[] = {
+            {"model", "model", .text = i < 2 ? "resnet18" : "resnet50"},
+            {"config", "configuration", .text = i % 2 ? "32/2" : "128/8"},
+            {"first_ns", "first batch", RUE_UNIT_DURATION, .number = 2e8 * (i + 1)},
+            {"wait_ns", "waiting", RUE_UNIT_DURATION, .number = i ? 9e8 : 0},
+            {"compute_ns", "computing", RUE_UNIT_DURATION, .number = 1.5e9},
+            {"other_ns", "other", RUE_UNIT_DURATION, .number = 0},
+            {"bottleneck", "bottleneck", .text = i ? "loading 35 %" : "computing"},
+        };
+        rue_page_row(page, i == 0, row, sizeof row / sizeof *row);
+    }
     rue_page_chart(page, &(struct rue_chart){.kind = RUE_CHART_BARS,
                                              .name = "bars",
                                              .title = "Where the time goes",
-                                             .x = 2,
-                                             .value = 3,
-                                             .part_count = 4,
-                                             .panel = 1,
-                                             .state = 7,
+                                             .x = "config",
+                                             .value = "first_ns",
+                                             .last = "other_ns",
+                                             .panel = "model",
+                                             .caption = "bottleneck",
                                              .x_title = "time"});
-    for (int i = 0; i < 3; i++) {
-        rue_page_row(page, i == 0);
-        rue_put_text(page, i < 2 ? "resnet18" : "resnet50");
-        rue_put_text(page, i % 2 ? "32/2" : "128/8");
-        put_numbers(page, (double[]){2e8 * (i + 1), i ? 9e8 : 0, 1.5e9, 0}, 4);
-        rue_put_text(page, i ? "loading 35 %" : "computing");
-    }
 }
 
 static char *written(rue_status (*write)(const struct rue_page *page, FILE *stream),
@@ -203,34 +192,33 @@ Test(chart, bars_equal_their_golden)
 
 static void open_evil(struct rue_page *page)
 {
-    static const struct rue_table_column columns[] = {{.header = EVIL},
-                                                      {.header = EVIL, .unit = RUE_UNIT_COUNT},
-                                                      {.header = EVIL, .unit = RUE_UNIT_COUNT},
-                                                      {.header = EVIL}};
     rue_page_heading(page, 1);
     rue_say(page, "%s", EVIL);
     rue_page_sentence(page, RUE_LOOK_BOLD, 0);
     rue_say(page, "%s", EVIL);
     for (enum rue_chart_kind kind = RUE_CHART_HEAT; kind <= RUE_CHART_BARS; kind++) {
-        rue_page_table(page, columns, 4);
+        rue_page_table(page);
+        for (int i = 0; i < 3; i++) {
+            const struct rue_table_column row[] = {
+                {"series", EVIL, .text = EVIL},
+                {"x", EVIL, RUE_UNIT_COUNT, .number = i},
+                {"y", EVIL, RUE_UNIT_COUNT, .number = i + 1},
+                {"panel", EVIL, .text = EVIL},
+            };
+            rue_page_row(page, false, row, sizeof row / sizeof *row);
+        }
         rue_page_chart(page, &(struct rue_chart){.kind = kind,
                                                  .name = "evil",
                                                  .title = EVIL,
                                                  .note = EVIL,
                                                  .x_title = EVIL,
-                                                 .x = 2,
-                                                 .y = 3,
-                                                 .value = 3,
-                                                 .series = 1,
-                                                 .panel = 4,
-                                                 .state = 1,
-                                                 .part_count = 1});
-        for (int i = 0; i < 3; i++) {
-            rue_page_row(page, false);
-            rue_put_text(page, EVIL);
-            put_numbers(page, (double[]){i, i + 1}, 2);
-            rue_put_text(page, EVIL);
-        }
+                                                 .x = "x",
+                                                 .y = "y",
+                                                 .value = "y",
+                                                 .last = "y",
+                                                 .series = "series",
+                                                 .panel = "panel",
+                                                 .caption = "series"});
     }
 }
 
@@ -257,21 +245,23 @@ Test(chart, text_is_never_markup)
 /* Panels a to f; those of `winners` have a winner. */
 static char *write_panels(const char *winners)
 {
-    static const struct rue_table_column columns[] = {{.header = "model"},
-                                                      {.header = "workers", .unit = RUE_UNIT_COUNT},
-                                                      {.header = "time", .unit = RUE_UNIT_DURATION}};
     struct rue_page page = {0};
-    rue_page_table(&page, columns, 3);
-    rue_page_chart(
-        &page,
-        &(struct rue_chart){
-            .kind = RUE_CHART_LINES, .name = "panels", .title = "Panels", .x = 2, .value = 3, .panel = 1});
+    rue_page_table(&page);
     for (int i = 0; i < 12; i++) {
         char name[] = {(char)('a' + i / 2), 0};
-        rue_page_row(&page, i % 2 && strchr(winners, name[0]));
-        rue_put_text(&page, name);
-        put_numbers(&page, (double[]){i % 2, 1e9}, 2);
+        const struct rue_table_column row[] = {
+            {"model", "model", .text = name},
+            {"num_workers", "workers", RUE_UNIT_COUNT, .number = i % 2},
+            {"time_ns", "time", RUE_UNIT_DURATION, .number = 1e9},
+        };
+        rue_page_row(&page, i % 2 && strchr(winners, name[0]), row, sizeof row / sizeof *row);
     }
+    rue_page_chart(&page, &(struct rue_chart){.kind = RUE_CHART_LINES,
+                                              .name = "panels",
+                                              .title = "Panels",
+                                              .x = "num_workers",
+                                              .value = "time_ns",
+                                              .panel = "model"});
     char *html = written(write_html, &page);
     rue_page_close(&page);
     return html;

@@ -9,7 +9,7 @@
 static int text_width(enum rue_unit unit, double number, bool unicode)
 {
     const struct rue_table_column column = {.unit = unit, .digits = 2};
-    const struct rue_value value = {.is_number = true, .number = number, .mark = '*'};
+    const struct rue_value value = {.number = number, .mark = '*'};
     char *text = rue_value_text(&column, &value, unicode);
     cr_assert_not_null(text);
     int width = rue_utf8_width(text);
@@ -35,7 +35,7 @@ Test(section_value, every_number_has_a_text)
     static const double numbers[] = {0,        -0.0,   1,        -1,        0.5,   1e-300,
                                      999.5e-3, 0x1p58, 0x1p63,   0x1p64,    1e300, 1e308,
                                      -1e308,   5e-324, INFINITY, -INFINITY, NAN};
-    for (int unit = RUE_UNIT_TEXT; unit <= RUE_UNIT_BAR; unit++)
+    for (int unit = RUE_UNIT_NUMBER; unit <= RUE_UNIT_BAR; unit++)
         for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
             cr_assert_leq(text_width((enum rue_unit)unit, numbers[i], true), 32, "unit %d, %g", unit,
                           numbers[i]);

@@ -93,6 +93,18 @@ Test(report_csv, every_row_has_the_columns_of_the_header)
     fixture_close(&fixture);
 }
 
+Test(report_csv, without_trials_there_is_a_header)
+{
+    static struct record header;
+    struct fixture fixture;
+    fixture_open(&fixture);
+    char *text = fixture_render(&rue_report_csv, &fixture, (struct rue_report_style){0});
+    cr_assert_eq(*read_record(text, &header), 0);
+    cr_assert_eq((size_t)header.count, 7 + RUE_OWN_KNOB_COUNT + 3 + rue_trial_field_count + 2);
+    free(text);
+    fixture_close(&fixture);
+}
+
 /* What a spreadsheet gets of `text`, the field that another reader of CSV finds. */
 static const char *written(const char *text)
 {

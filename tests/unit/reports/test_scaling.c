@@ -116,6 +116,21 @@ Test(scaling, a_curve_marks_its_saturation)
     free(text);
 }
 
+Test(scaling, files_without_a_trial_have_their_header)
+{
+    char *all = written(rue_scaling_write_csv), *samples_all = written(rue_scaling_write_samples);
+    scaling.row_count = scaling.sample_count = 0;
+    char *text = written(rue_scaling_write_csv), *samples_text = written(rue_scaling_write_samples);
+    cr_assert(strchr(text, '\n')[1] == 0 && strncmp(text, all, strlen(text)) == 0, "%s", text);
+    cr_assert_str_eq(samples_text, RUE_SAMPLES_MARK
+                     "threads,cpu_percent,rss_mb,read_mb,write_mb,gpu_percent,gpu_memory_mb\n");
+    cr_assert_eq(strncmp(samples_all, samples_text, strlen(samples_text)), 0);
+    free(all);
+    free(samples_all);
+    free(text);
+    free(samples_text);
+}
+
 Test(scaling, no_point_is_fastest_without_a_rate)
 {
     for (int i = 0; i < ROWS; i++) trials[i].result.outcome = RUE_TRIAL_FAILED;
