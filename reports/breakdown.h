@@ -1,5 +1,5 @@
-/* What the trials of a study were made of, from one walk over its rows: the parts of their time, the order in
- * which they ran, and those that failed. Memory does not depend on the number of trials. */
+/* A summary of a study's trials: the parts of their time, the order in which they ran, and those that failed.
+ * It is made in one walk over the trials. Its size does not depend on their number. */
 #ifndef RUE_BREAKDOWN_H
 #define RUE_BREAKDOWN_H
 
@@ -26,7 +26,7 @@ enum rue_trial_kind {
 struct rue_trial_point {
     uint64_t id, started_ns;
     enum rue_trial_kind kind;
-    double ratio; /* its time over that of its cell, or of the first reference like it; 1 without a time */
+    double ratio; /* its time / the time of its cell, or of the first reference of its kind; 1: no time */
 };
 
 struct rue_failed_trial {
@@ -45,7 +45,7 @@ struct rue_breakdown {
     struct rue_failed_trial *failures; /* the first RUE_FAILURES_MAX */
 };
 
-/* Adds a trial. Longer ones replace the sums of shorter ones, and shorter ones are ignored. */
+/* Adds a trial. One of more images than those before replaces their sums; one of fewer is ignored. */
 void rue_parts_add(struct rue_parts *parts, const struct rue_trial_result *result);
 
 /* RUE_MEMORY. The caller closes `*out`, which borrows from the findings. */

@@ -1,4 +1,4 @@
-/* Charts of a study, each with its table. Charts of data that a study does not have are left out. */
+/* Charts of a study, each with its table. A chart without data is left out. */
 #ifndef RUE_CHARTS_H
 #define RUE_CHARTS_H
 
@@ -17,7 +17,8 @@ struct rue_chart_subject {
 void rue_chart_subject_make(const struct rue_findings *findings, size_t variant,
                             struct rue_chart_subject *out);
 
-/* The next model from the fastest to the slowest; RUE_NONE begins, and is after the last. */
+/* The model after `model`, from the fastest to the slowest; after RUE_NONE the fastest. Returns RUE_NONE
+ * after the slowest. */
 size_t rue_chart_next_model(const struct rue_variant_findings *variant, size_t model);
 
 /* The name of a chart: "heat-raw". Returns `out`. */
@@ -28,37 +29,39 @@ const char *rue_chart_name(const struct rue_chart_subject *subject, const char *
 /* Whether a configuration differs from the best one only in batch size and workers. */
 bool rue_chart_is_in_slice(const struct rue_chart_subject *subject, size_t config);
 
-/* Mean regret by batch size and workers, the other knobs as in the best configuration; then a chart with a
- * panel per value for each other knob that varies. (charts_times.c) */
+/* Adds a heat map of mean regret over batch size and workers, where the other knobs are as in the best
+ * configuration. Then, for each other knob that varies, a heat map for each of its values. (charts_times.c)
+ */
 void rue_charts_grid(struct rue_page *page, const struct rue_chart_subject *subject);
 
-/* Only the first of them. */
+/* Adds only the first heat map. */
 void rue_charts_map(struct rue_page *page, const struct rue_chart_subject *subject);
 
-/* The time of the job: fixed batch size over workers, fixed workers over batch size, fixed model over both.
- */
+/* Adds charts of the time of the job: over workers, for each batch size; over batch size, for each number of
+ * workers; over workers, for each model. */
 void rue_charts_times(struct rue_page *page, const struct rue_chart_subject *subject);
 
-/* Where the time goes; the time to the first batch; CPU, memory and storage. (charts_trials.c) */
+/* Adds charts of where the time goes, of the first batch, and of the resources used. (charts_trials.c) */
 void rue_charts_breakdown(struct rue_page *page, const struct rue_chart_subject *subject,
                           const struct rue_breakdown *breakdown);
 
-/* All trials in the order in which they ran. */
+/* Adds a chart of all trials in the order in which they ran, and a table of those that failed. */
 void rue_charts_timeline(struct rue_page *page, const struct rue_findings *findings,
                          const struct rue_breakdown *breakdown);
 
-/* A command that makes one trial like `request`. `path`: of its data; "": without it. `runner`: its
- * name; `line`: the command of its run, whose --runner is added. The workload is included if it is known.
- * Returns false, and a command without the runner, if that is not rue's own and not in the line. */
+/* Writes a command that repeats a trial. `path`: of its data; "": the command has no data. `runner`: the name
+ * of its runner. `line`: the command of its run, whose option --runner is copied. The workload is added if it
+ * is known. Returns false if the runner is not rue's own and `line` does not have it: then the command lacks
+ * it. */
 enum { RUE_TRIAL_COMMAND_BYTES = 3 * PATH_MAX + 1024 };
 bool rue_trial_command(const struct rue_trial_request *request, const char *path, const char *runner,
                        const char *line, char out[RUE_TRIAL_COMMAND_BYTES]);
 
-/* Regret against memory, votes against regret, the answer by length of the job, the smallest set.
- * (charts_answers.c) */
+/* Adds the answer for each model, the smallest set, and charts: votes and regret, regret and memory, the
+ * answer by length of the job. (charts_answers.c) */
 void rue_charts_answers(struct rue_page *page, const struct rue_chart_subject *subject);
 
-/* Total time of raw and of preprocessed data over epochs. */
+/* Adds a chart of the total time over epochs, with raw and with preprocessed data. */
 void rue_charts_payback(struct rue_page *page, const struct rue_findings *findings,
                         const struct rue_comparison *comparison);
 

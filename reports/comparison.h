@@ -26,8 +26,9 @@ struct rue_comparison {
     struct rue_saving saving;        /* arithmetic mean over the models */
 };
 
-/* `*out` is NULL unless both have a recommendation for the time of the job, a common model, and both or
- * neither job length is known. The caller closes it before the findings. RUE_MEMORY. */
+/* `*out` is NULL if the two cannot be compared: each needs a recommendation for the time of the job, both
+ * need a common model, and the length of the job has to be known for both or for neither. The caller closes
+ * it before the findings. RUE_MEMORY. */
 rue_status rue_comparison_open(const struct rue_variant_findings *before,
                                const struct rue_variant_findings *after, struct rue_comparison **out,
                                rue_error *error) RUE_MUST_CHECK;
@@ -53,8 +54,8 @@ struct rue_payback {
 struct rue_payback rue_comparison_payback(const struct rue_comparison *comparison,
                                           const struct rue_saving *saving, double speedup_ratio);
 
-/* Says after `lead` for how many models converting pays back, and after how many epochs on average; nothing
- * if unknown (comparison_table.c). */
+/* Says `lead`, then for how many models converting pays back, and after how many epochs on average. Says
+ * nothing if that is unknown. (comparison_table.c) */
 void rue_comparison_say_payback(struct rue_page *page, const struct rue_comparison *comparison,
                                 const char *lead);
 

@@ -27,7 +27,7 @@ void rue_say_interval(struct rue_page *page, double confidence, double low, doub
 /* "within the first epoch of training", "after 6 epochs of training"; with `confidence` an interval. */
 void rue_say_payback(struct rue_page *page, double epochs, double confidence, double low, double high);
 
-/* ": out of memory", shortened; nothing for "". */
+/* Adds `before`, the reason and `after`. A long reason is shortened; nothing is added for "". */
 void rue_say_reason(struct rue_page *page, const char *before, const char *reason, const char *after);
 
 /* An upper bound in percent: rounded up to a tenth, at least 0.1. */

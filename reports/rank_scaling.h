@@ -12,24 +12,25 @@ struct rue_rank_point {
     size_t variant;    /* of the findings */
     double ranks;      /* their number */
     double rate;       /* images per second of all ranks; NaN: not measured */
-    double efficiency; /* the rate over that of one rank, per rank */
+    double efficiency; /* rate / (ranks * the rate of one rank) */
 };
 
 struct rue_rank_curve {
     const char *name; /* "strong" or "weak" */
     size_t count;
-    size_t knee; /* the last point up to which the efficiency of all is at least 0.8 */
+    size_t knee;                                   /* the last point before the efficiency falls below 0.8 */
     struct rue_rank_point at[RUE_RANK_POINTS_MAX]; /* [count] by number, from one rank */
 };
 
-/* The curve of a model and of the data of a variant with one rank; no points for other variants. */
+/* The curve of a model on the data of `variant`, which has one rank. Without points for other variants. */
 struct rue_rank_curve rue_rank_curve(const struct rue_findings *findings, size_t variant, size_t model,
                                      bool weak);
 
 /* The point of a variant, or NULL. */
 const struct rue_rank_point *rue_rank_curve_find(const struct rue_rank_curve *curve, size_t variant);
 
-/* A table for the data and the model of both curves, and their knees; `chart`: with a chart. */
+/* Adds, for each model on each data, sentences about the knees and a table of both curves; with `chart` also
+ * a chart. */
 void rue_rank_scaling_put(struct rue_page *page, const struct rue_findings *findings, bool chart);
 
 #endif

@@ -13,8 +13,8 @@ rue_status rue_parts_verdict(struct rue_page *page, const struct rue_findings *f
 void rue_parts_variant(struct rue_page *page, const struct rue_findings *findings,
                        const struct rue_variant_findings *variant, bool brief);
 
-/* Raw with preprocessed data: with `tables`, a table per pair, else the sentence of the only pair.
- * RUE_MEMORY. */
+/* Compares raw with preprocessed data. With `tables`: a table for each pair, and a sentence if there are
+ * several pairs. Else only a sentence, if there is one pair. RUE_MEMORY. */
 rue_status rue_parts_comparisons(struct rue_page *page, const struct rue_findings *findings, bool tables,
                                  rue_error *error) RUE_MUST_CHECK;
 

@@ -29,10 +29,10 @@ enum rue_scaling_figure {
 };
 
 struct rue_scaling_row {
-    size_t variant, model, config;     /* of the findings, and of the variant's matrix */
-    const struct rue_trial_row *trial; /* borrowed */
-    bool sampled;                      /* measured by this run, so there are samples */
-    uint64_t discarded_ns;             /* time of discarded trials before it: in samples, not in started_ns */
+    size_t variant, model, config;       /* of the findings, and of the variant's matrix */
+    const struct rue_trial_row *trial;   /* borrowed */
+    bool sampled;                        /* measured by this run, so there are samples */
+    uint64_t discarded_ns;               /* time of discarded trials before it, which started_ns excludes */
     double figures[RUE_SCALING_FIGURES]; /* NaN: unknown */
 };
 
@@ -44,8 +44,8 @@ struct rue_scaling {
     const struct rue_usage_sample *samples; /* [sample_count] borrowed */
 };
 
-/* Sorts the rows by variant, model and configuration, and sums up the resources of each: from its samples, or
- * from the trial itself if there are at most 3 samples. */
+/* Sorts the rows by variant, model and configuration, and fills in the figures of each. They come from its
+ * samples, or from the trial itself if there are at most 3 samples. */
 void rue_scaling_open(struct rue_scaling *scaling);
 
 /* Images per second of all loaders; NaN: the trial is not ok. */
@@ -58,7 +58,7 @@ rue_status rue_scaling_show(const struct rue_scaling *scaling, const struct rue_
 /* Writes JSON "rue.scale/2". RUE_MEMORY, RUE_STORE. */
 rue_status rue_scaling_json(const struct rue_scaling *scaling, FILE *stream, rue_error *error) RUE_MUST_CHECK;
 
-/* Write a line for each point of each curve, and for each sample. RUE_MEMORY, RUE_STORE. */
+/* Write CSV: a line for each point of each curve; a line for each sample. RUE_MEMORY, RUE_STORE. */
 rue_status rue_scaling_write_csv(const void *scaling, FILE *stream, rue_error *error) RUE_MUST_CHECK;
 rue_status rue_scaling_write_samples(const void *scaling, FILE *stream, rue_error *error) RUE_MUST_CHECK;
 

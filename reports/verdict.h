@@ -21,33 +21,32 @@ void rue_verdict_why_none(struct rue_page *page, const struct rue_variant_findin
 /* The one configuration for several variants, and its regret on each. */
 void rue_verdict_overall(struct rue_page *page, const struct rue_overall *overall);
 
-/* Below a variant's table, a sentence each: repeats that failed, the gain over baselines, the bound on other
- * configurations, and which models wait for data. No gain unless `steady`. Needs a recommendation. */
+/* Below a variant's table, a sentence each: repeats that failed; with `steady`, the gain over baselines; the
+ * bound on other configurations; which models wait for data. Needs a recommendation. */
 void rue_verdict_evidence(struct rue_page *page, const struct rue_variant_findings *variant, bool steady);
 
-/* Directly below the table: why a configuration ranks above the recommended one. Unless `brief`, also where
- * the baselines in the evidence say so. (verdict_notes.c) */
+/* Directly below the table: why a configuration ranks above the recommended one. With `brief`, nothing if the
+ * evidence about baselines says it. (verdict_notes.c) */
 void rue_verdict_above(struct rue_page *page, const struct rue_variant_findings *variant, bool brief);
 
-/* Which rank sets the time, and why, if one is slower than the others. (verdict_notes.c) */
+/* If a rank is slower than the others: which one, by how much, and why. (verdict_notes.c) */
 void rue_verdict_slow_rank(struct rue_page *page, const struct rue_variant_findings *variant);
 
 /* Also below the table: disturbed trials, replaced images and similar notes; configurations that are not
- * ranked. Unless `brief`: a configuration with more
- * votes, and other job lengths. (verdict_notes.c) */
+ * ranked. Unless `brief`, a configuration with more votes, and other job lengths. (verdict_notes.c) */
 void rue_verdict_notes(struct rue_page *page, const struct rue_variant_findings *variant, bool brief);
 
 /* " for raw folder photos data", which names one of several variants; nothing without `findings`. */
 void rue_verdict_data(struct rue_page *page, const struct rue_findings *findings,
                       const struct rue_variant_findings *variant);
 
-/* What a longer queue than that of the recommended configuration would gain; if `brief`, nothing unless the
- * space has queues of several lengths. `findings`: see rue_verdict_data; also below. (verdict_notes.c) */
+/* What a longer queue than that of the recommended configuration would gain. With `brief`, nothing if all
+ * queues of the space have the same length. `findings`: see rue_verdict_data. (verdict_notes.c) */
 void rue_verdict_queue(struct rue_page *page, const struct rue_findings *findings,
                        const struct rue_variant_findings *variant, bool brief);
 
-/* Whether batches whose size changes beat fixed ones, and by how much; nothing unless the space has both.
- * (verdict_batches.c) */
+/* Whether batches of a changing size are faster than those of a fixed size, and by how much. Nothing if the
+ * space has only one kind. `findings`: see rue_verdict_data. (verdict_batches.c) */
 void rue_verdict_batches(struct rue_page *page, const struct rue_findings *findings,
                          const struct rue_variant_findings *variant);
 
@@ -58,7 +57,7 @@ void rue_verdict_answers(struct rue_page *page, const struct rue_variant_finding
 /* The speed-up by preprocessed data, their size, and when converting them pays back. */
 void rue_verdict_comparison(struct rue_page *page, const struct rue_comparison *comparison);
 
-/* At the end, a sentence each: changes of the machine, the meaning of regret (with `bounds`, of points), and
+/* At the end, a sentence each: changes of the machine; what regret is, and with `bounds` what a point is;
  * what was simulated. (verdict_notes.c) */
 void rue_verdict_background(struct rue_page *page, const struct rue_findings *findings, bool bounds);
 

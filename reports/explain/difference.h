@@ -1,5 +1,5 @@
-/* What changed from one study to another: variants matched by mode, format and dtype, and several of these by
- * layout, path, name and digest; models by name, configurations by value. */
+/* What changed from one study to another. Variants match by mode, format and dtype; if several do, also by
+ * layout, path, name and digest. Models match by name, configurations by value. */
 #ifndef RUE_DIFFERENCE_H
 #define RUE_DIFFERENCE_H
 
@@ -21,7 +21,7 @@ struct rue_changed_cell {
 /* The answer of one study in the matrix of the other one. */
 struct rue_moved_answer {
     size_t config;           /* column there; RUE_NONE: none, or not in the space */
-    struct rue_speedup loss; /* of the answer there over this one; confidence 0: unknown */
+    struct rue_speedup loss; /* of the other study's answer over this one; confidence 0: unknown */
 };
 
 /* A variant that both studies have. */
@@ -29,12 +29,11 @@ struct rue_difference {
     const struct rue_findings *findings[2];
     const struct rue_variant_findings *variants[2];
     size_t common_models, common_configs;
-    bool comparable; /* times: the jobs have the same length and the same goal */
+    bool comparable; /* the times are, as the jobs have the same length and the same goal */
     size_t cell_count, slower, faster, unknown;
     struct rue_changed_cell *cells; /* [cell_count] by model, then in grid order */
     double median_ratio;            /* of the changes; NaN: no cell */
-    double
-        noise_ratio; /* median over the cells whose noise is known: changes by less are within it; or NaN */
+    double noise_ratio; /* smaller changes are noise: median over the cells of known noise; NaN: none */
     struct rue_moved_answer moved[2]; /* the first study's answer in the second one, and the reverse */
 };
 
@@ -61,7 +60,7 @@ json_t *rue_difference_circumstances_json(const struct rue_findings *const findi
  * unknown which. */
 size_t rue_difference_match(const struct rue_findings *const findings[2], size_t index);
 
-/* The names of the variants of study `side` that match none, as an array. */
+/* The names of the variants that only study `side` has, as an array. */
 json_t *rue_difference_unmatched_json(const struct rue_findings *const findings[2], size_t side);
 
 #endif

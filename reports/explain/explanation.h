@@ -1,5 +1,5 @@
-/* Why a configuration is not the best of its variant: where its time goes, what it loses against the best one
- * and in which part of the time, and what would have to change. */
+/* Why a configuration is not the best of its variant: where its time goes, how much it loses against the best
+ * one in each part of the time, and what would have to change. */
 #ifndef RUE_EXPLANATION_H
 #define RUE_EXPLANATION_H
 
@@ -27,12 +27,13 @@ struct rue_explanation {
     size_t config;
     size_t other;            /* the recommended one or, if that is `config`, the next best; RUE_NONE: none */
     size_t rank;             /* from 1; 0: not ranked */
-    bool noise_is_measured;  /* else it is the usual one of trials (see rue_speedup) */
+    bool noise_is_measured;  /* false: the usual noise of trials is assumed (see rue_speedup) */
     struct rue_speedup loss; /* of `other` over `config`; confidence 0: unknown */
     double own_value, other_value; /* the objective; NaN: not ranked */
-    double loading_ratio; /* how many times as fast its loading has to be, to be as good as the recommended
-                             one; INFINITY: impossible; NaN: unknown, or it is the recommended one */
-    double loading_floor; /* the objective if its loading took no time; NaN: unknown */
+    /* Its loading has to be faster by this factor to be as good as the recommended one; INFINITY: impossible;
+     * NaN: unknown, or it is the recommended one. */
+    double loading_ratio;
+    double loading_floor;               /* the objective if its loading took no time; NaN: unknown */
     struct rue_explained_model *models; /* [model_count] */
 };
 

@@ -6,7 +6,7 @@
 
 enum { RUE_AXIS_TICKS_MAX = 24, RUE_AXIS_TEXT_BYTES = 40 };
 
-/* {.unit, .logarithmic, .from_zero} and values that it includes; then rue_axis_place(). */
+/* To make one: set `unit`, `logarithmic` and `from_zero`, include the values, then place it. */
 struct rue_axis {
     enum rue_unit unit;
     bool logarithmic; /* values below 0.5 are drawn at 0.5 */
@@ -21,8 +21,8 @@ struct rue_axis {
     double ticks[RUE_AXIS_TICKS_MAX];
 };
 
-/* Extends the axis; values that are not finite, or not positive on a logarithmic axis of times, are ignored.
- */
+/* Extends the axis to `value`. Ignores values that are not finite, and on a logarithmic axis also those below
+ * or at 0 unless they are counts. */
 void rue_axis_include(struct rue_axis *axis, double value);
 
 /* Sets the pixels of both ends, rounds the ends outwards, and chooses ticks and the unit of labels. */

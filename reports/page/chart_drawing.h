@@ -13,7 +13,7 @@ extern const char *const rue_chart_shapes[RUE_SHAPES];
 
 /* Rows with the same value of a column. */
 struct rue_groups {
-    size_t count;                /* more than RUE_GROUPS_MAX are not drawn */
+    size_t count;                /* further groups are not drawn */
     char *names[RUE_GROUPS_MAX]; /* [count], owned; NULL: one group, without a column */
     size_t *of_row;              /* [rows]; RUE_GROUPS_MAX: not drawn */
 };

@@ -1,5 +1,4 @@
-/* What the heat maps of pages and of terminals share: the values along an axis, colours, and texts of cells.
- */
+/* What heat maps share on pages and in terminals: the values along an axis, colours, and texts of cells. */
 #ifndef RUE_CHART_HEAT_H
 #define RUE_CHART_HEAT_H
 
@@ -24,8 +23,8 @@ struct rue_heat_color {
     double r, g, b; /* 0 to 255 */
 };
 
-/* The place of a value on the scale, 0 to 1. Small values are shown in detail. With negative ones the scale
- * diverges: zero is at 0.5. */
+/* The place of a value on the scale, 0 to 1. The scale is finer for small values. If it diverges, 0 is in its
+ * middle: the chart is of changes, or has negative values. */
 double rue_heat_share(const struct rue_drawing *drawing, double value);
 bool rue_heat_diverges(const struct rue_drawing *drawing);
 

@@ -40,7 +40,8 @@ json_t *rue_json_config(const struct rue_config *config); /* a value for each kn
 /* An array of declarations of the knobs that are not rue's own (knob_json.h reads it). */
 json_t *rue_json_knobs(const struct rue_knobs *knobs);
 
-/* json_dumps() of jansson up to 2.14 loses a key when memory ends. NULL: out of memory, or no `root`. */
+/* Like json_dumps(), which in jansson up to 2.14 loses a key when it runs out of memory. NULL: out of memory,
+ * or no `root`. */
 char *rue_json_dump(const json_t *root, size_t flags);
 
 /* Writes `value` as JSON for messages, cut to `bytes`: 5, "text", absent. */

@@ -4,8 +4,8 @@
 
 #include <stdio.h>
 
-/* Writes `text` so that it means itself, in an element or in a quoted attribute. Unsafe code points (utf8.h)
- * and bytes that are not UTF-8 become '?'. Failures show in ferror(stream). */
+/* Writes `text` escaped for an element or a quoted attribute. Unsafe code points (utf8.h) and bytes that are
+ * not UTF-8 become '?'. Failures show in ferror(stream). */
 void rue_markup_put(FILE *stream, const char *text);
 
 #endif

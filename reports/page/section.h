@@ -1,7 +1,7 @@
 /* A report as data: a page of headings, sentences and tables, and a writer for each format
  * (section_terminal.c, section_html.c, section_markdown.c, section_json.c, section_csv.c). Charts draw
- * tables (chart.h). Texts are unsafe: each writer makes them fit its format. A page that ran out of
- * memory is marked as failed and ignores additions; its writer returns the error. */
+ * tables (chart.h). Texts may hold anything: each writer makes them safe for its format. A page that
+ * ran out of memory is marked as failed and ignores additions; its writer returns the error. */
 #ifndef RUE_SECTION_H
 #define RUE_SECTION_H
 
@@ -152,7 +152,7 @@ void rue_page_mark(struct rue_page *page, enum rue_row_mark mark);
  * table. */
 void rue_page_chart(struct rue_page *page, const struct rue_chart *chart);
 
-/* Whether writers show section `i`: it is not empty, and after a heading comes something that is shown. */
+/* Whether writers show section `i`. They skip empty ones, and a heading without a shown section below it. */
 bool rue_page_is_shown(const struct rue_page *page, size_t i);
 
 /* Removes the rows of the last table; its columns stay. */
@@ -183,7 +183,7 @@ bool rue_column_is_shown(const struct rue_section *table, size_t column);
 rue_status rue_page_write(const struct rue_page *page, const struct rue_report_style *style, FILE *stream,
                           rue_error *error) RUE_MUST_CHECK;
 
-/* The first bytes of these files, and of a chart's. */
+/* The first bytes of files in HTML, Markdown and SVG. */
 #define RUE_PAGE_HTML_MARK     "<!DOCTYPE html><!-- rue -->\n"
 #define RUE_PAGE_MARKDOWN_MARK "<!-- rue -->\n"
 #define RUE_PAGE_SVG_MARK      "<!-- rue -->\n<svg "
@@ -202,11 +202,11 @@ rue_status rue_page_write_markdown(const struct rue_page *page, const char *plot
  * (section_json.c) */
 json_t *rue_page_json_table(struct rue_page *page);
 
-/* The first sentence without no-break spaces; null if empty. Closes the page. A new reference; NULL: out of
- * memory. (section_json.c) */
+/* The first sentence, with plain spaces in place of no-break spaces; null if empty. Closes the page. A new
+ * reference; NULL: out of memory. (section_json.c) */
 json_t *rue_page_json_text(struct rue_page *page);
 
-/* Writes a line of keys, with `header`, and a line per row (section_csv.c). RUE_MEMORY; other failures show
+/* Writes a line per row, with `header` after a line of keys (section_csv.c). RUE_MEMORY; other failures show
  * in ferror(stream). */
 rue_status rue_page_write_csv(const struct rue_page *page, bool header, FILE *stream,
                               rue_error *error) RUE_MUST_CHECK;
