@@ -70,6 +70,27 @@ static double known(int64_t value)
     return value == RUE_ABSENT ? NAN : (double)value;
 }
 
+const char *const rue_part_names[RUE_PART_COUNT] = {"first batch", "waiting for data", "copying", "computing",
+                                                    "shut-down"};
+
+double rue_parts_sum(const double ns[RUE_PART_COUNT])
+{
+    double sum = 0;
+    for (size_t i = 0; i < RUE_PART_COUNT; i++) sum += ns[i];
+    return sum;
+}
+
+void rue_parts_put(struct rue_page *page, const double ns[RUE_PART_COUNT])
+{
+    static const char *const keys[RUE_PART_COUNT] = {"first_batch_ns", "load_wait_ns", "h2d_ns", "compute_ns",
+                                                     "shutdown_ns"};
+    for (size_t i = 0; i < RUE_PART_COUNT; i++) {
+        const struct rue_table_column column = {keys[i], rue_part_names[i], RUE_UNIT_DURATION,
+                                                .number = ns[i]};
+        rue_page_put(page, &column, 1);
+    }
+}
+
 void rue_parts_add(struct rue_parts *parts, const struct rue_trial_result *result)
 {
     double first = fmax(known(result->first_batch_ns), 0), wait = fmax(known(result->load_wait_ns), 0),
@@ -81,13 +102,10 @@ void rue_parts_add(struct rue_parts *parts, const struct rue_trial_result *resul
     if (result->end_to_end_ns <= 0 || images < parts->images) return;
     if (images > parts->images) *parts = (struct rue_parts){.images = images};
     wait = fmax(wait - first, 0);
+    const double ns[RUE_PART_COUNT] = {first, wait, copy, compute - copy, shutdown};
+    for (size_t i = 0; i < RUE_PART_COUNT; i++) parts->ns[i] += ns[i];
     parts->count++;
     parts->total_ns += fmax((double)result->end_to_end_ns, first + wait + compute + shutdown);
-    parts->first_batch_ns += first;
-    parts->wait_ns += wait;
-    parts->copy_ns += copy;
-    parts->compute_ns += compute - copy;
-    parts->shutdown_ns += shutdown;
     parts->cpu_ratio += result->cpu_ratio;
     parts->anon_peak_bytes += known(result->anon_peak_bytes);
     parts->read_bytes += known(result->read_bytes);

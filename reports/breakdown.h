@@ -4,13 +4,29 @@
 #define RUE_BREAKDOWN_H
 
 #include "findings.h"
+#include "section.h"
+
+/* The parts of a trial's time. */
+enum {
+    RUE_PART_FIRST, /* until the first batch */
+    RUE_PART_WAIT,  /* for later batches */
+    RUE_PART_COPY,
+    RUE_PART_COMPUTE,
+    RUE_PART_SHUTDOWN,
+    RUE_PART_COUNT
+};
+extern const char *const rue_part_names[RUE_PART_COUNT]; /* "first batch" */
+
+double rue_parts_sum(const double ns[RUE_PART_COUNT]);
+
+/* Adds a column for each part to the last row. */
+void rue_parts_put(struct rue_page *page, const double ns[RUE_PART_COUNT]);
 
 /* Sums over the longest joint trials of a cell. */
 struct rue_parts {
     size_t count; /* 0: none */
     uint64_t images;
-    double total_ns, first_batch_ns, wait_ns, copy_ns, compute_ns,
-        shutdown_ns;                               /* wait_ns: after the first batch */
+    double total_ns, ns[RUE_PART_COUNT];
     double cpu_ratio, anon_peak_bytes, read_bytes; /* NaN: some trial lacks it */
 };
 

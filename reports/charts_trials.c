@@ -34,27 +34,21 @@ static size_t choose_bars(const struct rue_variant_findings *variant, size_t con
 /* "loading 43 %": the largest part that is not computing, if it is not small. */
 static void name_bottleneck(const struct rue_parts *parts, char *out, size_t bytes)
 {
+    static const char *const names[RUE_PART_COUNT] = {"first batch", "loading", "copying", NULL, "shut-down"};
     const double small_share = 0.1;
-    const struct {
-        const char *name;
-        double ns;
-    } losses[] = {{"first batch", parts->first_batch_ns},
-                  {"loading", parts->wait_ns},
-                  {"copying", parts->copy_ns},
-                  {"shut-down", parts->shutdown_ns}};
     size_t worst = 0;
-    for (size_t i = 1; i < sizeof losses / sizeof *losses; i++)
-        if (losses[i].ns > losses[worst].ns) worst = i;
-    if (losses[worst].ns < small_share * parts->total_ns)
+    for (size_t i = 0; i < RUE_PART_COUNT; i++)
+        if (i != RUE_PART_COMPUTE && parts->ns[i] > parts->ns[worst]) worst = i;
+    if (parts->ns[worst] < small_share * parts->total_ns)
         snprintf(out, bytes, "computing");
     else
-        snprintf(out, bytes, "%s %.0f %%", losses[worst].name, 100 * losses[worst].ns / parts->total_ns);
+        snprintf(out, bytes, "%s %.0f %%", names[worst], 100 * parts->ns[worst] / parts->total_ns);
 }
 
 /* Runners may report only the total, as tables do. */
 static bool has_parts(const struct rue_parts *parts)
 {
-    return parts->first_batch_ns + parts->wait_ns + parts->compute_ns > 0;
+    return parts->ns[RUE_PART_FIRST] + parts->ns[RUE_PART_WAIT] + parts->ns[RUE_PART_COMPUTE] > 0;
 }
 
 /* One trial of the whole job of `images`: only its start and its end do not grow with it. */
@@ -62,17 +56,15 @@ static struct rue_parts scale_to_job(const struct rue_parts *parts, uint64_t ima
 {
     double trials = (double)parts->count, had = (double)parts->images, job = images ? (double)images : had;
     double first = fmin(batch_size, had), rest = had > first ? (job - first) / (had - first) : job / had;
+    const double *ns = parts->ns;
     struct rue_parts out = {.count = 1,
                             .images = parts->images,
-                            .first_batch_ns = parts->first_batch_ns / trials,
-                            .wait_ns = parts->wait_ns / trials * rest,
-                            .copy_ns = parts->copy_ns / trials * job / had,
-                            .compute_ns = parts->compute_ns / trials * job / had,
-                            .shutdown_ns = parts->shutdown_ns / trials};
-    double known =
-        parts->first_batch_ns + parts->wait_ns + parts->copy_ns + parts->compute_ns + parts->shutdown_ns;
-    out.total_ns = out.first_batch_ns + out.wait_ns + out.copy_ns + out.compute_ns + out.shutdown_ns +
-                   fmax(0, parts->total_ns - known) / trials;
+                            .ns = {[RUE_PART_FIRST] = ns[RUE_PART_FIRST] / trials,
+                                   [RUE_PART_WAIT] = ns[RUE_PART_WAIT] / trials * rest,
+                                   [RUE_PART_COPY] = ns[RUE_PART_COPY] / trials * job / had,
+                                   [RUE_PART_COMPUTE] = ns[RUE_PART_COMPUTE] / trials * job / had,
+                                   [RUE_PART_SHUTDOWN] = ns[RUE_PART_SHUTDOWN] / trials}};
+    out.total_ns = rue_parts_sum(out.ns) + fmax(0, parts->total_ns - rue_parts_sum(ns)) / trials;
     return out;
 }
 
@@ -82,21 +74,19 @@ static void put_bar(struct rue_page *page, const struct rue_variant_findings *va
     char bottleneck[64];
     const struct rue_config *at = &variant->matrix->configs[config];
     struct rue_parts job = scale_to_job(parts, variant->job.images, at->value[RUE_BATCH_SIZE]);
-    double sum = job.first_batch_ns + job.wait_ns + job.copy_ns + job.compute_ns + job.shutdown_ns;
     name_bottleneck(&job, bottleneck, sizeof bottleneck);
     const struct rue_table_column row[] = {
         {"model", "model", .text = variant->matrix->models[model]},
         {"config", "batch size/workers", .config = at},
         {"images", "images", RUE_UNIT_COUNT, .number = (double)parts->images},
-        {"first_batch_ns", "first batch", RUE_UNIT_DURATION, .number = job.first_batch_ns},
-        {"load_wait_ns", "waiting for data", RUE_UNIT_DURATION, .number = job.wait_ns},
-        {"h2d_ns", "copying", RUE_UNIT_DURATION, .number = job.copy_ns},
-        {"compute_ns", "computing", RUE_UNIT_DURATION, .number = job.compute_ns},
-        {"shutdown_ns", "shut-down", RUE_UNIT_DURATION, .number = job.shutdown_ns},
-        {"other_ns", "other", RUE_UNIT_DURATION, .number = job.total_ns - sum},
+    };
+    const struct rue_table_column more[] = {
+        {"other_ns", "other", RUE_UNIT_DURATION, .number = job.total_ns - rue_parts_sum(job.ns)},
         {"bottleneck", "bottleneck", .text = bottleneck},
     };
     rue_page_row(page, config == variant->selection->recommended, row, sizeof row / sizeof *row);
+    rue_parts_put(page, job.ns);
+    rue_page_put(page, more, sizeof more / sizeof *more);
 }
 
 static void put_bars(struct rue_page *page, const struct rue_chart_subject *subject,
@@ -146,7 +136,7 @@ static struct use sum_use(const struct rue_chart_subject *subject, const struct 
         if (!parts) continue;
         double trials = (double)parts->count, images = (double)parts->images * trials;
         use.models++;
-        use.first_batch_ns += parts->first_batch_ns / trials;
+        use.first_batch_ns += parts->ns[RUE_PART_FIRST] / trials;
         use.images_per_s += images / parts->total_ns * 1e9;
         use.cpus += parts->cpu_ratio / trials;
         use.memory_bytes += parts->anon_peak_bytes / trials;

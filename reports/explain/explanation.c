@@ -16,13 +16,9 @@ void rue_explanation_close(struct rue_explanation *explanation)
 static struct rue_explained_time measured_parts(const struct rue_parts *parts)
 {
     double trials = (double)parts->count;
-    return (struct rue_explained_time){.basis = RUE_PARTS_MEASURED,
-                                       .total_ns = parts->total_ns / trials,
-                                       .first_batch_ns = parts->first_batch_ns / trials,
-                                       .wait_ns = parts->wait_ns / trials,
-                                       .copy_ns = parts->copy_ns / trials,
-                                       .compute_ns = parts->compute_ns / trials,
-                                       .shutdown_ns = parts->shutdown_ns / trials};
+    struct rue_explained_time time = {.basis = RUE_PARTS_MEASURED, .total_ns = parts->total_ns / trials};
+    for (size_t i = 0; i < RUE_PART_COUNT; i++) time.ns[i] = parts->ns[i] / trials;
+    return time;
 }
 
 static struct rue_explained_time predicted_parts(const struct rue_variant_findings *variant, size_t model,
@@ -38,20 +34,24 @@ static struct rue_explained_time predicted_parts(const struct rue_variant_findin
     double batches = ceil((double)images / batch_size),
            compute_s = batches * consumer.batch_s + (double)images * consumer.image_s;
     if (!isfinite(times.end_to_end_s) || !isfinite(compute_s)) return (struct rue_explained_time){0};
-    return (struct rue_explained_time){.basis = RUE_PARTS_PREDICTED,
-                                       .total_ns = 1e9 * times.end_to_end_s,
-                                       .first_batch_ns = 1e9 * times.first_batch_s,
-                                       .wait_ns = 1e9 * fmax(0, rue_pipeline_middle_s(&times) - compute_s),
-                                       .compute_ns = 1e9 * compute_s,
-                                       .shutdown_ns = 1e9 * times.shutdown_s};
+    return (struct rue_explained_time){
+        .basis = RUE_PARTS_PREDICTED,
+        .total_ns = 1e9 * times.end_to_end_s,
+        .ns = {[RUE_PART_FIRST] = 1e9 * times.first_batch_s,
+               [RUE_PART_WAIT] = 1e9 * fmax(0, rue_pipeline_middle_s(&times) - compute_s),
+               [RUE_PART_COMPUTE] = 1e9 * compute_s,
+               [RUE_PART_SHUTDOWN] = 1e9 * times.shutdown_s}};
+}
+
+static struct rue_explained_time unknown_parts(double total_ns)
+{
+    return (struct rue_explained_time){RUE_PARTS_UNKNOWN, total_ns, {NAN, NAN, NAN, NAN, NAN}};
 }
 
 /* Whether a trial or a prediction says where most of its time goes. */
 static bool has_parts(const struct rue_explained_time *time)
 {
-    double known_ns =
-        time->first_batch_ns + time->wait_ns + time->copy_ns + time->compute_ns + time->shutdown_ns;
-    return time->basis != RUE_PARTS_UNKNOWN && known_ns > time->total_ns / 2;
+    return time->basis != RUE_PARTS_UNKNOWN && rue_parts_sum(time->ns) > time->total_ns / 2;
 }
 
 static struct rue_explained_time explain_time(const struct rue_explanation *explanation,
@@ -67,16 +67,13 @@ static struct rue_explained_time explain_time(const struct rue_explanation *expl
     if (variant->goal == RUE_GOAL_TIME && !parts && !variant->label && variant->knowledge &&
         variant->job.images)
         time = predicted_parts(variant, model, config);
-    double fixed_ns = time.first_batch_ns + time.shutdown_ns, total_ns = time.total_ns;
+    double fixed_ns = time.ns[RUE_PART_FIRST] + time.ns[RUE_PART_SHUTDOWN], total_ns = time.total_ns;
     bool ok = cell->state == RUE_CELL_OK;
     double scale = (cell->median_ns - fixed_ns) / (total_ns - fixed_ns);
     if (!ok || !has_parts(&time) || !(scale > 0) || !isfinite(scale))
-        return (struct rue_explained_time){
-            RUE_PARTS_UNKNOWN, ok ? cell->median_ns : NAN, NAN, NAN, NAN, NAN, NAN};
+        return unknown_parts(ok ? cell->median_ns : NAN);
     time.total_ns = cell->median_ns;
-    time.wait_ns *= scale;
-    time.copy_ns *= scale;
-    time.compute_ns *= scale;
+    for (size_t i = RUE_PART_WAIT; i <= RUE_PART_COMPUTE; i++) time.ns[i] *= scale;
     return time;
 }
 
@@ -87,9 +84,9 @@ static struct rue_explained_time explain_time(const struct rue_explanation *expl
 static double faster_ns(const struct rue_explanation *explanation, size_t model, double ratio)
 {
     const struct rue_explained_time *own = &explanation->models[model].own;
-    double waiting_ns = own->first_batch_ns + own->wait_ns;
+    double waiting_ns = own->ns[RUE_PART_FIRST] + own->ns[RUE_PART_WAIT];
     bool workers = explanation->variant->matrix->configs[explanation->config].value[RUE_NUM_WORKERS] > 0;
-    double loading_ns = workers ? own->total_ns - own->shutdown_ns : waiting_ns;
+    double loading_ns = workers ? own->total_ns - own->ns[RUE_PART_SHUTDOWN] : waiting_ns;
     return own->total_ns - fmin(waiting_ns, loading_ns * (1 - 1 / ratio));
 }
 
@@ -182,7 +179,7 @@ rue_status rue_explanation_open(const struct rue_findings *findings, const struc
     for (size_t m = 0; m < count; m++) {
         struct rue_explained_model *model = &explanation->models[m];
         model->own = explain_time(explanation, breakdown, m, config);
-        model->other = (struct rue_explained_time){RUE_PARTS_UNKNOWN, NAN, NAN, NAN, NAN, NAN, NAN};
+        model->other = unknown_parts(NAN);
         if (explanation->other != RUE_NONE)
             model->other = explain_time(explanation, breakdown, m, explanation->other);
         model->regret_ratio = rue_selection_regret(found->selection, found->matrix, m, config);

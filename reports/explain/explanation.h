@@ -12,8 +12,8 @@
  * the time of the job: the first batch and the shut-down last as long in a job of any length. */
 struct rue_explained_time {
     enum rue_parts_basis { RUE_PARTS_UNKNOWN, RUE_PARTS_MEASURED, RUE_PARTS_PREDICTED } basis;
-    double total_ns;                                                  /* NaN: not ok */
-    double first_batch_ns, wait_ns, copy_ns, compute_ns, shutdown_ns; /* NaN: unknown */
+    double total_ns;           /* NaN: not ok */
+    double ns[RUE_PART_COUNT]; /* NaN: unknown */
 };
 
 struct rue_explained_model {

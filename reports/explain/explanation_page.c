@@ -11,21 +11,12 @@
 
 #define PERCENT RUE_PROSE_PERCENT
 
-enum { PARTS = 5 };
-
-static const char *const part_names[PARTS] = {"starting", "waiting for data", "copying", "computing",
-                                              "shutting down"};
+static const char *const part_names[RUE_PART_COUNT] = {"starting", "waiting for data", "copying", "computing",
+                                                       "shutting down"};
 
 static const struct rue_config *config_at(const struct rue_explanation *explanation, size_t config)
 {
     return &explanation->variant->matrix->configs[config];
-}
-
-static void list_parts(const struct rue_explained_time *time, double parts[PARTS])
-{
-    const double listed[PARTS] = {time->first_batch_ns, time->wait_ns, time->copy_ns, time->compute_ns,
-                                  time->shutdown_ns};
-    memcpy(parts, listed, sizeof listed);
 }
 
 static bool is_recommended(const struct rue_explanation *explanation)
@@ -131,22 +122,22 @@ static void say_noise(struct rue_page *page, const struct rue_explanation *expla
 /* ---- parts ---- */
 
 /* Waiting for data or copying, if it is not small: the model could run faster. Else the largest part. */
-static size_t find_bound(const double parts[PARTS], double total_ns)
+static size_t find_bound(const struct rue_explained_time *time)
 {
-    const double small_share = 0.1;
-    size_t largest = 0, waiting = parts[2] > parts[1] ? 2 : 1;
-    for (size_t i = 1; i < PARTS; i++)
-        if (parts[i] > parts[largest]) largest = i;
-    return parts[waiting] < small_share * total_ns ? largest : waiting;
+    const double small_share = 0.1, *ns = time->ns;
+    size_t largest = 0, waiting = ns[RUE_PART_COPY] > ns[RUE_PART_WAIT] ? RUE_PART_COPY : RUE_PART_WAIT;
+    for (size_t i = 1; i < RUE_PART_COUNT; i++)
+        if (ns[i] > ns[largest]) largest = i;
+    return ns[waiting] < small_share * time->total_ns ? largest : waiting;
 }
 
 /* Says " 50 % of its time is computing, 43 % waiting for data": without parts below 0.5 %. */
-static void say_shares(struct rue_page *page, const double shares[PARTS])
+static void say_shares(struct rue_page *page, const double shares[RUE_PART_COUNT])
 {
-    bool said[PARTS] = {false};
-    for (size_t i = 0; i < PARTS; i++) {
+    bool said[RUE_PART_COUNT] = {false};
+    for (size_t i = 0; i < RUE_PART_COUNT; i++) {
         size_t largest = RUE_NONE;
-        for (size_t j = 0; j < PARTS; j++)
+        for (size_t j = 0; j < RUE_PART_COUNT; j++)
             if (!said[j] && shares[j] >= 0.005 && (largest == RUE_NONE || shares[j] > shares[largest]))
                 largest = j;
         if (largest == RUE_NONE) return;
@@ -170,15 +161,16 @@ static void say_no_parts(struct rue_page *page, const struct rue_explanation *ex
 }
 
 /* Says "Loading bounds it" or "Loading bounds 3 models, computing 1": what bounds most models first. */
-static void say_bounds(struct rue_page *page, const size_t counts[PARTS], size_t models)
+static void say_bounds(struct rue_page *page, const size_t counts[RUE_PART_COUNT], size_t models)
 {
-    static const char *const first[PARTS] = {"The start", "Loading", "Copying", "Computing", "The shut-down"},
-                             *const further[PARTS] = {"the start", "loading", "copying", "computing",
-                                                      "the shut-down"};
-    bool said[PARTS] = {false};
+    static const char *const first[RUE_PART_COUNT] = {"The start", "Loading", "Copying", "Computing",
+                                                      "The shut-down"},
+                             *const further[RUE_PART_COUNT] = {"the start", "loading", "copying", "computing",
+                                                               "the shut-down"};
+    bool said[RUE_PART_COUNT] = {false};
     for (size_t left = models; left;) {
         size_t most = RUE_NONE;
-        for (size_t i = 0; i < PARTS; i++)
+        for (size_t i = 0; i < RUE_PART_COUNT; i++)
             if (!said[i] && (most == RUE_NONE || counts[i] > counts[most])) most = i;
         if (counts[most] == models) return rue_say(page, "%s bounds it", first[most]);
         if (left == models)
@@ -192,20 +184,19 @@ static void say_bounds(struct rue_page *page, const size_t counts[PARTS], size_t
 
 static void say_parts(struct rue_page *page, const struct rue_explanation *explanation)
 {
-    double shares[PARTS] = {0}, parts[PARTS];
-    size_t known = 0, predicted = 0, bounds[PARTS] = {0};
+    double shares[RUE_PART_COUNT] = {0};
+    size_t known = 0, predicted = 0, bounds[RUE_PART_COUNT] = {0};
     for (size_t m = 0; m < explanation->variant->matrix->model_count; m++) {
         const struct rue_explained_time *own = &explanation->models[m].own;
         if (own->basis == RUE_PARTS_UNKNOWN) continue;
-        list_parts(own, parts);
-        for (size_t i = 0; i < PARTS; i++) shares[i] += parts[i] / own->total_ns;
-        bounds[find_bound(parts, own->total_ns)]++;
+        for (size_t i = 0; i < RUE_PART_COUNT; i++) shares[i] += own->ns[i] / own->total_ns;
+        bounds[find_bound(own)]++;
         known++;
         predicted += own->basis == RUE_PARTS_PREDICTED;
     }
     rue_page_sentence(page, RUE_LOOK_PLAIN, 0);
     if (!known) return say_no_parts(page, explanation);
-    for (size_t i = 0; i < PARTS; i++) shares[i] /= (double)known;
+    for (size_t i = 0; i < RUE_PART_COUNT; i++) shares[i] /= (double)known;
     say_bounds(page, bounds, known);
     rue_say(page, ":%s", on_average(explanation));
     say_shares(page, shares);
@@ -218,21 +209,19 @@ static void say_parts(struct rue_page *page, const struct rue_explanation *expla
 /* In which part it loses. */
 static void say_losses(struct rue_page *page, const struct rue_explanation *explanation)
 {
-    double losses[PARTS] = {0}, own[PARTS], other[PARTS], total_ns = 0, gained_ns = 0;
+    double losses[RUE_PART_COUNT] = {0}, total_ns = 0, gained_ns = 0;
     size_t known = 0;
     for (size_t m = 0; m < explanation->variant->matrix->model_count; m++) {
         const struct rue_explained_model *model = &explanation->models[m];
         if (model->own.basis == RUE_PARTS_UNKNOWN || model->other.basis == RUE_PARTS_UNKNOWN) continue;
-        list_parts(&model->own, own);
-        list_parts(&model->other, other);
-        for (size_t i = 0; i < PARTS; i++) losses[i] += own[i] - other[i];
+        for (size_t i = 0; i < RUE_PART_COUNT; i++) losses[i] += model->own.ns[i] - model->other.ns[i];
         total_ns += model->own.total_ns - model->other.total_ns;
         known++;
     }
     if (!known || is_recommended(explanation) || total_ns <= 0) return;
     char text[RUE_UNIT_TEXT_BYTES];
     size_t worst = 0;
-    for (size_t i = 0; i < PARTS; i++) {
+    for (size_t i = 0; i < RUE_PART_COUNT; i++) {
         if (losses[i] > losses[worst]) worst = i;
         gained_ns += fmax(0, -losses[i]);
     }
@@ -252,23 +241,22 @@ static void say_losses(struct rue_page *page, const struct rue_explanation *expl
 
 static void put_model_parts(struct rue_page *page, const char *model, const struct rue_explained_time *own)
 {
-    static const char *const bounds[PARTS] = {"start", "loading", "copying", "computing", "shut-down"},
+    static const char *const bounds[RUE_PART_COUNT] = {"start", "loading", "copying", "computing",
+                                                       "shut-down"},
                              *const sources[] = {NULL, "measured", "predicted"};
-    double parts[PARTS];
-    list_parts(own, parts);
     const struct rue_table_column row[] = {
         {"model", "model", .text = model},
         {"time_ns", "time", RUE_UNIT_DURATION, .number = own->total_ns},
-        {"first_batch_ns", "first batch", RUE_UNIT_DURATION, .number = own->first_batch_ns},
-        {"load_wait_ns", "waiting for data", RUE_UNIT_DURATION, .number = own->wait_ns},
-        {"h2d_ns", "copying", RUE_UNIT_DURATION,
-         .number = own->copy_ns == 0 ? NAN : own->copy_ns}, /* NaN: nothing was copied to a device */
-        {"compute_ns", "computing", RUE_UNIT_DURATION, .number = own->compute_ns},
-        {"shutdown_ns", "shut-down", RUE_UNIT_DURATION, .number = own->shutdown_ns},
-        {"bound", "bound by", .text = bounds[find_bound(parts, own->total_ns)]},
+    };
+    const struct rue_table_column more[] = {
+        {"bound", "bound by", .text = bounds[find_bound(own)]},
         {"source", "parts are", .text = sources[own->basis]},
     };
+    struct rue_explained_time shown = *own;
+    if (shown.ns[RUE_PART_COPY] == 0) shown.ns[RUE_PART_COPY] = NAN; /* nothing was copied to a device */
     rue_page_row(page, false, row, sizeof row / sizeof *row);
+    rue_parts_put(page, shown.ns);
+    rue_page_put(page, more, sizeof more / sizeof *more);
 }
 
 static void put_parts(struct rue_page *page, const struct rue_explanation *explanation)
@@ -288,16 +276,13 @@ static void put_part_losses(struct rue_page *page, const struct rue_explained_ti
     static const struct {
         const char *key, *header;
         int drop;
-    } parts[PARTS] = {{"first_batch_difference_ns", "in the start", 2},
-                      {"load_wait_difference_ns", "waiting", 2},
-                      {"h2d_difference_ns", "copying", 1},
-                      {"compute_difference_ns", "computing", 2},
-                      {"shutdown_difference_ns", "shut-down", 1}};
-    double own_ns[PARTS], other_ns[PARTS];
-    list_parts(own, own_ns);
-    list_parts(other, other_ns);
-    for (size_t i = 0; i < PARTS; i++) {
-        double ns = own_ns[i] - other_ns[i];
+    } parts[RUE_PART_COUNT] = {{"first_batch_difference_ns", "in the start", 2},
+                               {"load_wait_difference_ns", "waiting", 2},
+                               {"h2d_difference_ns", "copying", 1},
+                               {"compute_difference_ns", "computing", 2},
+                               {"shutdown_difference_ns", "shut-down", 1}};
+    for (size_t i = 0; i < RUE_PART_COUNT; i++) {
+        double ns = own->ns[i] - other->ns[i];
         const struct rue_table_column columns[] = {
             {NULL, parts[i].header, RUE_UNIT_PERCENT, .number = ns / other->total_ns, .drop = parts[i].drop},
             {parts[i].key, NULL, RUE_UNIT_DURATION, .number = ns},

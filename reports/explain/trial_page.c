@@ -105,15 +105,12 @@ static void put_parts(struct rue_page *page, const struct rue_trial_result *resu
 {
     struct rue_parts parts = {0};
     rue_parts_add(&parts, result);
-    double sum = parts.first_batch_ns + parts.wait_ns + parts.copy_ns + parts.compute_ns + parts.shutdown_ns;
+    double sum = rue_parts_sum(parts.ns);
     if (!(sum > 0)) return;
     rue_page_gap(page);
     rue_page_table(page);
-    put_part(page, "first batch", parts.first_batch_ns, parts.total_ns);
-    put_part(page, "waiting for data", parts.wait_ns, parts.total_ns);
-    put_part(page, "copying", parts.copy_ns, parts.total_ns);
-    put_part(page, "computing", parts.compute_ns, parts.total_ns);
-    put_part(page, "shut-down", parts.shutdown_ns, parts.total_ns);
+    for (size_t i = 0; i < RUE_PART_COUNT; i++)
+        put_part(page, rue_part_names[i], parts.ns[i], parts.total_ns);
     put_part(page, "other", parts.total_ns - sum, parts.total_ns);
 }
 
