@@ -22,7 +22,7 @@ ENGINE = [PUBLIC, "engine/base", "engine/machine", "engine/subset", "engine/read
 STRATEGIES = [PUBLIC, "engine/base", "engine/knobs", "strategies/rank", "strategies/predict", "strategies/search", "reports"]
 PAGE = "reports/page"
 EXPLAIN = "reports/explain"
-TUNER = [f"tuner/{part}" for part in ("processes", "files", "screen", "machine", "json", "options", "runner", "store", "table", "data",
+TUNER = [f"tuner/{part}" for part in ("processes", "files", "screen", "machine", "json", "options", "protocol", "runner", "store", "table", "data",
                                       "devices", "prepare", "study", "search", "record", "commands")]
 WITH_STORE = TUNER.index("tuner/store")
 MAY_INCLUDE = {

@@ -10,14 +10,14 @@
 enum { EVENTS_MAX = 64 };
 
 /* Each event is reported once, so that a later one takes its place behind those of other ranks. */
-static void set_events(const struct rue_runner_group *group, int operation, size_t index, uint32_t events)
+static void set_events(const struct rue_members *group, int operation, size_t index, uint32_t events)
 {
     struct epoll_event event = {.events = events | EPOLLRDHUP | EPOLLONESHOT, .data.u64 = index};
     struct rue_process *process = rue_connection_process(group->members[index].connection);
     if (process) epoll_ctl(group->watch, operation, rue_process_output(process), &event);
 }
 
-void rue_rank_watch_open(struct rue_runner_group *group)
+void rue_rank_watch_open(struct rue_members *group)
 {
     struct epoll_event event = {.events = EPOLLIN, .data.u64 = group->total};
     group->watch = group->launch ? epoll_create1(EPOLL_CLOEXEC) : -1;
@@ -30,7 +30,7 @@ void rue_rank_watch_open(struct rue_runner_group *group)
 }
 
 /* A rank that has sent its line may still end: then that comes behind what has happened since. */
-static void handle_event(struct rue_runner_group *group, const struct epoll_event *event)
+static void handle_event(struct rue_members *group, const struct epoll_event *event)
 {
     size_t index = event->data.u64;
     struct rue_member *member = &group->members[index];
@@ -45,7 +45,7 @@ static void handle_event(struct rue_runner_group *group, const struct epoll_even
     set_events(group, EPOLL_CTL_MOD, index, member->waits ? EPOLLIN : 0);
 }
 
-static size_t count_waiting(const struct rue_runner_group *group)
+static size_t count_waiting(const struct rue_members *group)
 {
     size_t count = 0;
     for (size_t i = 0; i < group->count; i++) count += group->members[i].waits;
@@ -54,7 +54,7 @@ static size_t count_waiting(const struct rue_runner_group *group)
 
 /* epoll(7) reports sockets in the order in which something happened, however late it is asked; poll(2) does
  * not. */
-void rue_rank_watch_wait(struct rue_runner_group *group, uint64_t deadline_ns)
+void rue_rank_watch_wait(struct rue_members *group, uint64_t deadline_ns)
 {
     struct epoll_event events[EVENTS_MAX];
     if (group->watch < 0) return;
@@ -72,7 +72,7 @@ void rue_rank_watch_wait(struct rue_runner_group *group, uint64_t deadline_ns)
     }
 }
 
-void rue_rank_watch_close(struct rue_runner_group *group)
+void rue_rank_watch_close(struct rue_members *group)
 {
     if (group->watch >= 0) close(group->watch);
     group->watch = -1;

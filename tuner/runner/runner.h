@@ -1,6 +1,6 @@
 /* A runner: makes trials, one at a time. There are three kinds: in this process (recorded times), at the
  * other end of the protocol (runner_connection.h), and a team, which makes each trial together
- * (runner_group.h). */
+ * (runner_team.h). */
 #ifndef RUE_RUNNER_H
 #define RUE_RUNNER_H
 

@@ -20,7 +20,7 @@ static json_t *visible_gpus(const struct rue_gpu_list *gpus)
 }
 
 /* All loaders must be the same, because their trials count as those of one runner. */
-static rue_status check_members(const struct rue_runner_group *group, rue_error *error)
+static rue_status check_members(const struct rue_members *group, rue_error *error)
 {
     static const char *const keys[] = {"runner", "loader", "clock", "measures", "models", NULL};
     char difference[RUE_IDENTITY_TEXT_BYTES];
@@ -36,7 +36,7 @@ static rue_status check_members(const struct rue_runner_group *group, rue_error 
 }
 
 /* The first of the loaders on the same node; of loaders on this machine, number 0. */
-static size_t find_first(const struct rue_runner_group *group, size_t index)
+static size_t find_first(const struct rue_members *group, size_t index)
 {
     const char *node = group->members[index].node;
     for (size_t i = 0; i < index; i++)
@@ -44,7 +44,7 @@ static size_t find_first(const struct rue_runner_group *group, size_t index)
     return index;
 }
 
-void rue_member_name(struct rue_runner_group *group, size_t index)
+void rue_member_name(struct rue_members *group, size_t index)
 {
     struct rue_member *member = &group->members[index];
     if (group->launch) {
@@ -57,14 +57,14 @@ void rue_member_name(struct rue_runner_group *group, size_t index)
     member->first = find_first(group, index);
 }
 
-static size_t count_on_node(const struct rue_runner_group *group, size_t first)
+static size_t count_on_node(const struct rue_members *group, size_t first)
 {
     size_t count = 0;
     for (size_t i = first; i < group->count; i++) count += group->members[i].first == first;
     return count;
 }
 
-size_t rue_members_on_node(const struct rue_runner_group *group)
+size_t rue_members_on_node(const struct rue_members *group)
 {
     size_t most = 1;
     for (size_t i = 0; i < group->count; i++) {
@@ -74,7 +74,7 @@ size_t rue_members_on_node(const struct rue_runner_group *group)
     return most;
 }
 
-static size_t count_nodes(const struct rue_runner_group *group)
+static size_t count_nodes(const struct rue_members *group)
 {
     size_t count = 0;
     for (size_t i = 0; i < group->count; i++) count += rue_member_is_first(group, i);
@@ -82,7 +82,7 @@ static size_t count_nodes(const struct rue_runner_group *group)
 }
 
 /* The CPUs of a loader where they are fewest; 0: not reported. */
-static json_int_t share_of_cpus(const struct rue_runner_group *group)
+static json_int_t share_of_cpus(const struct rue_members *group)
 {
     json_int_t least = 0;
     for (size_t i = 0; i < group->count; i++) {
@@ -98,7 +98,7 @@ static json_int_t share_of_cpus(const struct rue_runner_group *group)
 }
 
 /* The first loader's greeting, with an equal share of the CPUs. */
-static rue_status merge_greetings(struct rue_runner_group *group, rue_error *error)
+static rue_status merge_greetings(struct rue_members *group, rue_error *error)
 {
     rue_status status = check_members(group, error);
     if (status != RUE_OK) return status;
@@ -120,23 +120,23 @@ static rue_status merge_greetings(struct rue_runner_group *group, rue_error *err
 
 int rue_member_socket(const struct rue_member *member)
 {
-    return rue_launch_socket(member->group->launch, (size_t)(member - member->group->members));
+    return rue_launch_socket(member->all->launch, (size_t)(member - member->all->members));
 }
 
 rue_status rue_member_fail(const struct rue_member *member, rue_status status, const rue_error *why,
                            rue_error *error)
 {
     bool interrupted = status == RUE_INTERRUPTED || status == RUE_TERMINATED;
-    if (!member->group->launch || interrupted) return rue_fail(error, status, "%s", why->message);
+    if (!member->all->launch || interrupted) return rue_fail(error, status, "%s", why->message);
     return rue_fail(error, status, "on %s: %s", member->name, why->message);
 }
 
-static rue_status open_member(struct rue_runner_group *group, size_t i, rue_error *error)
+static rue_status open_member(struct rue_members *group, size_t i, rue_error *error)
 {
     struct rue_member *member = &group->members[i];
     const char *gpu = group->gpus.count ? group->gpus.names[i] : NULL;
     int agent = -1;
-    member->group = group;
+    member->all = group;
     rue_member_name(group, i);
     if (group->launch) agent = rue_launch_socket(group->launch, i);
     rue_status status = rue_connection_open(&group->address, gpu, agent, &member->connection, error);
@@ -144,7 +144,7 @@ static rue_status open_member(struct rue_runner_group *group, size_t i, rue_erro
     return status;
 }
 
-static rue_status open_members(struct rue_runner_group *group, rue_error *error)
+static rue_status open_members(struct rue_members *group, rue_error *error)
 {
     group->members = calloc(group->count, sizeof *group->members);
     if (!group->members) return rue_fail_memory(error, "runners", group->count * sizeof *group->members);
@@ -163,10 +163,10 @@ static rue_status open_members(struct rue_runner_group *group, rue_error *error)
     return status == RUE_OK ? merge_greetings(group, error) : status;
 }
 
-rue_status rue_runner_group_open(const struct rue_runner_address *address, const struct rue_gpu_list *gpus,
-                                 struct rue_runner_group **out, rue_error *error)
+rue_status rue_members_open(const struct rue_runner_address *address, const struct rue_gpu_list *gpus,
+                            struct rue_members **out, rue_error *error)
 {
-    struct rue_runner_group *group = calloc(1, sizeof *group);
+    struct rue_members *group = calloc(1, sizeof *group);
     if (!group) return rue_fail_memory(error, "runners", sizeof *group);
     group->address = *address;
     if (gpus) group->gpus = *gpus;
@@ -174,12 +174,12 @@ rue_status rue_runner_group_open(const struct rue_runner_address *address, const
     if (status == RUE_OK) group->total = gpus ? gpus->count : rue_launch_count(group->launch);
     group->count = group->total;
     if (status == RUE_OK) status = open_members(group, error);
-    if (status != RUE_OK) return rue_runner_group_close(group), status;
+    if (status != RUE_OK) return rue_members_close(group), status;
     *out = group;
     return RUE_OK;
 }
 
-void rue_runner_group_close(struct rue_runner_group *group)
+void rue_members_close(struct rue_members *group)
 {
     if (!group) return;
     for (size_t i = 0; group->members && i < group->total; i++)
@@ -189,59 +189,11 @@ void rue_runner_group_close(struct rue_runner_group *group)
     free(group);
 }
 
-const struct rue_hello *rue_runner_group_hello(const struct rue_runner_group *group)
-{
-    return &group->hello;
-}
-
-size_t rue_runner_group_count(const struct rue_runner_group *group)
-{
-    return group->total;
-}
-
-struct rue_member *rue_runner_group_member(struct rue_runner_group *group, size_t index)
-{
-    return &group->members[index];
-}
-
-const struct rue_rank *rue_runner_group_rank(const struct rue_runner_group *group, size_t index)
-{
-    return rue_launch_rank(group->launch, index);
-}
-
-/* How the loader opens the data: the first on each node warms them for all of its ranks. With shards, each
- * must say its share. */
-static struct rue_workload opening_workload(const struct rue_runner_group *group,
-                                            const struct rue_workload *workload, size_t index)
-{
-    struct rue_workload own = *workload;
-    bool first = rue_member_is_first(group, index);
-    own.rank = (int)index;
-    if (first) own.rank = 0, own.world_size = 1;
-    if (!first) snprintf(own.cache, sizeof own.cache, RUE_CACHE_AS_IS);
-    return own;
-}
-
-rue_status rue_runner_group_begin_open(struct rue_runner_group *group, const struct rue_variant *variant,
-                                       const struct rue_workload *workload, uint64_t images, rue_error *error)
-{
-    rue_status status = RUE_OK;
-    rue_error why = {0};
-    group->count = group->total;
-    for (size_t i = 0; status == RUE_OK && i < group->count; i++) {
-        struct rue_workload own = opening_workload(group, workload, i);
-        uint64_t warmed = rue_member_is_first(group, i) ? images * group->count : RUE_OPEN_BRIEFLY;
-        status = rue_connection_begin_open(group->members[i].connection, variant, &own, warmed, &why);
-        if (status != RUE_OK) return rue_member_fail(&group->members[i], status, &why, error);
-    }
-    return status;
-}
-
 /* All nodes must have the same data. */
 rue_status rue_member_merge_opened(const struct rue_member *member, const struct rue_opened *opened,
                                    struct rue_opened *all, rue_error *error)
 {
-    const struct rue_runner_group *group = member->group;
+    const struct rue_members *group = member->all;
     if (opened->images != all->images || strcmp(opened->digest, all->digest) != 0)
         return rue_fail(
             error, RUE_DATA,
@@ -257,50 +209,6 @@ rue_status rue_member_merge_opened(const struct rue_member *member, const struct
     return RUE_OK;
 }
 
-/* The largest share of a rank, where shards decide it. */
-static rue_status open_shares(struct rue_runner_group *group, const struct rue_variant *variant,
-                              const struct rue_workload *workload, uint64_t *out, rue_error *error)
-{
-    rue_status status = RUE_OK;
-    struct rue_workload own = *workload;
-    snprintf(own.cache, sizeof own.cache, RUE_CACHE_AS_IS);
-    *out = 0;
-    for (size_t i = 0; status == RUE_OK && i < group->count; i++) {
-        struct rue_opened opened;
-        rue_error why = {0};
-        own.rank = (int)i;
-        status =
-            rue_connection_begin_open(group->members[i].connection, variant, &own, RUE_OPEN_BRIEFLY, &why);
-        if (status == RUE_OK)
-            status = rue_connection_finish_open(group->members[i].connection, variant, &own, &opened, &why);
-        if (status != RUE_OK) return rue_member_fail(&group->members[i], status, &why, error);
-        if (opened.share_images > *out) *out = opened.share_images;
-    }
-    return status;
-}
-
-rue_status rue_runner_group_finish_open(struct rue_runner_group *group, const struct rue_variant *variant,
-                                        const struct rue_workload *workload, struct rue_opened *out,
-                                        rue_error *error)
-{
-    rue_status status = RUE_OK;
-    rue_error why = {0};
-    for (size_t i = 0; status == RUE_OK && i < group->count; i++) {
-        struct rue_workload own = opening_workload(group, workload, i);
-        struct rue_opened opened;
-        status = rue_connection_finish_open(group->members[i].connection, variant, &own, &opened, &why);
-        if (status != RUE_OK) return rue_member_fail(&group->members[i], status, &why, error);
-        if (i == 0)
-            *out = opened;
-        else
-            status = rue_member_merge_opened(&group->members[i], &opened, out, error);
-    }
-    out->share_images = 0;
-    if (status == RUE_OK && workload->share == RUE_SHARE_SHARDS)
-        status = open_shares(group, variant, workload, &out->share_images, error);
-    return status;
-}
-
 /* Adds what a rank answered, if it is a valid number. */
 static void put_figure(json_t *rank, const json_t *reply, const char *key)
 {
@@ -313,12 +221,12 @@ char *rue_members_describe(const struct rue_member *members, size_t count)
 {
     static const char *const added[] = {"start_late_ns", "stolen_ratio",
                                         "throttled_ratio"}; /* by the agent */
-    json_t *ranks = members->group->launch ? json_array() : NULL;
+    json_t *ranks = members->all->launch ? json_array() : NULL;
     for (size_t i = 0; ranks && i < count; i++) {
         const struct rue_member *member = &members[i];
         const json_t *reply = rue_connection_reply(member->connection);
         json_t *rank =
-            json_pack("{s:i, s:s}", "rank", (int)(member - member->group->members), "node", member->node);
+            json_pack("{s:i, s:s}", "rank", (int)(member - member->all->members), "node", member->node);
         for (size_t f = 0; f < rue_trial_field_count; f++) put_figure(rank, reply, rue_trial_fields[f].name);
         for (size_t f = 0; f < sizeof added / sizeof *added; f++) put_figure(rank, reply, added[f]);
         if (member->result.outcome != RUE_TRIAL_OK)

@@ -1,16 +1,15 @@
-/* What runners.c, runner_group.c and runner_members.c share: several loaders, on GPUs or ranks. */
+/* Several loaders, of a team or of a farm: one per GPU of this machine, or one per rank of a launcher. */
 #ifndef RUE_RUNNER_MEMBERS_H
 #define RUE_RUNNER_MEMBERS_H
 
+#include "gpu_list.h"
 #include "launch.h"
 #include "runner_connection.h"
-#include "runner_group.h"
 
 enum { RUE_MEMBER_NAME_BYTES = RUE_GPU_NAME_BYTES + 16 };
 
-/* One of several loaders, of a team or of a farm. */
 struct rue_member {
-    struct rue_runner_group *group;
+    struct rue_members *all;
     struct rue_connection *connection;
     char name[RUE_MEMBER_NAME_BYTES]; /* "GPU 0", "rank 3 (node7)" */
     const char *node;                 /* of a rank; NULL: this machine */
@@ -23,7 +22,7 @@ struct rue_member {
     uint64_t clock_ns, round_trip_ns; /* how far its clock is ahead, modulo 2^64; within which time */
 };
 
-struct rue_runner_group {
+struct rue_members {
     struct rue_runner_address address;
     struct rue_gpu_list gpus;   /* of the loaders; empty: `launch` has the loaders */
     struct rue_launch *launch;  /* NULL: this process starts the loaders */
@@ -33,6 +32,12 @@ struct rue_runner_group {
     int watch;                  /* rank_watch.h; -1: none */
     unsigned events;            /* in the trial */
 };
+
+/* Starts a runner for each GPU, or (NULL) for each rank of the launcher of the address, and exchanges hello.
+ * As rue_runners_open (runners.h) and rue_launch_open. */
+rue_status rue_members_open(const struct rue_runner_address *address, const struct rue_gpu_list *gpus,
+                            struct rue_members **out, rue_error *error) RUE_MUST_CHECK;
+void rue_members_close(struct rue_members *group);
 
 /* Continues a failure with the loader concerned. */
 rue_status rue_member_fail(const struct rue_member *member, rue_status status, const rue_error *why,
@@ -46,16 +51,16 @@ rue_status rue_member_merge_opened(const struct rue_member *member, const struct
                                    struct rue_opened *all, rue_error *error);
 
 /* Names loader `index` and its node, once the launcher has started it. */
-void rue_member_name(struct rue_runner_group *group, size_t index);
+void rue_member_name(struct rue_members *group, size_t index);
 
 /* Whether it is the first loader on its node. */
-static inline bool rue_member_is_first(const struct rue_runner_group *group, size_t index)
+static inline bool rue_member_is_first(const struct rue_members *group, size_t index)
 {
     return group->members[index].first == index;
 }
 
 /* The loaders on the node that has the most. */
-size_t rue_members_on_node(const struct rue_runner_group *group);
+size_t rue_members_on_node(const struct rue_members *group);
 
 /* The last answers of ranks [count] as a JSON array, for the store. NULL: not launched, or out of memory. */
 char *rue_members_describe(const struct rue_member *members, size_t count);

@@ -1,9 +1,10 @@
 #include "runners.h"
 
 #include <stdlib.h>
-#include <sys/socket.h>
 
 #include "runner_members.h"
+#include "runner_node.h"
+#include "runner_team.h"
 
 /* ---- one loader ---- */
 
@@ -52,126 +53,6 @@ static const struct rue_runner_ops connection_ops = {
     .close = connection_close,
 };
 
-/* ---- a node of a farm: one rank of a launcher ---- */
-
-static const struct rue_hello *node_hello(const void *state)
-{
-    const struct rue_member *member = state;
-    return rue_runner_group_hello(member->group);
-}
-
-static rue_status node_begin_open(void *state, const struct rue_variant *variant,
-                                  const struct rue_workload *workload, uint64_t images, rue_error *error)
-{
-    struct rue_member *member = state;
-    rue_error why = {0};
-    rue_status status = rue_connection_begin_open(member->connection, variant, workload, images, &why);
-    return status == RUE_OK ? RUE_OK : rue_member_fail(member, status, &why, error);
-}
-
-static rue_status node_finish_open(void *state, const struct rue_variant *variant,
-                                   const struct rue_workload *workload, struct rue_opened *out,
-                                   rue_error *error)
-{
-    struct rue_member *member = state;
-    rue_error why = {0};
-    rue_status status = rue_connection_finish_open(member->connection, variant, workload, out, &why);
-    return status == RUE_OK ? RUE_OK : rue_member_fail(member, status, &why, error);
-}
-
-static rue_status node_trial(void *state, struct rue_trial_request *request, const char *profile,
-                             uint64_t timeout_ns, struct rue_trial_result *result, rue_error *error)
-{
-    struct rue_member *member = state;
-    rue_error why = {0};
-    rue_status status = connection_trial(member->connection, request, profile, timeout_ns, result, &why);
-    if (status != RUE_OK) return rue_member_fail(member, status, &why, error);
-    member->result = (struct rue_trial_result){.outcome = result->outcome, .spent = result->spent};
-    result->ranks = rue_members_describe(member, 1);
-    return RUE_OK;
-}
-
-static bool node_has_ended(const void *state)
-{
-    const struct rue_member *member = state;
-    return !rue_connection_reply(member->connection) || member->result.spent;
-}
-
-static rue_status node_restart(void *state, rue_error *error)
-{
-    struct rue_member *member = state;
-    rue_error why = {0};
-    rue_status status = rue_connection_prepare(member->connection, &why);
-    return status == RUE_OK ? RUE_OK : rue_member_fail(member, status, &why, error);
-}
-
-static bool node_is_lost(const void *state)
-{
-    return rue_connection_is_lost(((const struct rue_member *)state)->connection);
-}
-
-static bool node_was_suspended(const void *state)
-{
-    return rue_connection_was_suspended(((const struct rue_member *)state)->connection);
-}
-
-/* The end of its connection ends its thread's work. */
-static void node_interrupt(void *state)
-{
-    shutdown(rue_member_socket(state), SHUT_RDWR);
-}
-
-static const struct rue_runner_ops node_ops = {
-    .hello = node_hello,
-    .begin_open = node_begin_open,
-    .finish_open = node_finish_open,
-    .trial = node_trial,
-    .has_ended = node_has_ended,
-    .restart = node_restart,
-    .is_lost = node_is_lost,
-    .was_suspended = node_was_suspended,
-    .interrupt = node_interrupt,
-};
-
-/* ---- a team ---- */
-
-static const struct rue_hello *team_hello(const void *state)
-{
-    return rue_runner_group_hello(state);
-}
-
-static rue_status team_begin_open(void *state, const struct rue_variant *variant,
-                                  const struct rue_workload *workload, uint64_t images, rue_error *error)
-{
-    return rue_runner_group_begin_open(state, variant, workload, images, error);
-}
-
-static rue_status team_finish_open(void *state, const struct rue_variant *variant,
-                                   const struct rue_workload *workload, struct rue_opened *out,
-                                   rue_error *error)
-{
-    return rue_runner_group_finish_open(state, variant, workload, out, error);
-}
-
-static rue_status team_trial(void *state, struct rue_trial_request *request, const char *profile,
-                             uint64_t timeout_ns, struct rue_trial_result *result, rue_error *error)
-{
-    return rue_runner_group_trial(state, request, profile, timeout_ns, result, error);
-}
-
-static bool team_was_suspended(const void *state)
-{
-    return rue_runner_group_was_suspended(state);
-}
-
-static const struct rue_runner_ops team_ops = {
-    .hello = team_hello,
-    .begin_open = team_begin_open,
-    .finish_open = team_finish_open,
-    .trial = team_trial,
-    .was_suspended = team_was_suspended,
-};
-
 /* ---- all of them ---- */
 
 static rue_status add_runners(struct rue_runners *runners, size_t count, rue_error *error)
@@ -186,18 +67,18 @@ static rue_status add_runners(struct rue_runners *runners, size_t count, rue_err
 static rue_status open_group(struct rue_runners *runners, const struct rue_runner_address *address,
                              const struct rue_gpu_list *gpus, rue_error *error)
 {
-    rue_status status = rue_runner_group_open(address, gpus, &runners->group, error);
+    rue_status status = rue_members_open(address, gpus, &runners->group, error);
     if (status != RUE_OK) return status;
-    size_t total = rue_runner_group_count(runners->group);
+    size_t total = runners->group->total;
     status = add_runners(runners, address->farm ? total : 1, error);
     if (status != RUE_OK) return status;
     runners->loaders = address->farm ? 1 : total;
-    runners->at[0] = (struct rue_runner){.ops = &team_ops, .state = runners->group};
+    runners->at[0] = (struct rue_runner){.ops = &rue_runner_team, .state = runners->group};
     for (size_t i = 0; address->farm && i < total; i++)
-        runners->at[i] = (struct rue_runner){.ops = &node_ops,
-                                             .state = rue_runner_group_member(runners->group, i),
+        runners->at[i] = (struct rue_runner){.ops = &rue_runner_node,
+                                             .state = &runners->group->members[i],
                                              .concurrent = true,
-                                             .rank = rue_runner_group_rank(runners->group, i)};
+                                             .rank = rue_launch_rank(runners->group->launch, i)};
     return RUE_OK;
 }
 
@@ -250,7 +131,7 @@ void rue_runners_close(struct rue_runners *runners)
         if (runners->at[i].work && runners->at[i].ops->interrupt)
             runners->at[i].ops->interrupt(runners->at[i].state);
     for (size_t i = 0; i < runners->count; i++) rue_runner_close(&runners->at[i]);
-    rue_runner_group_close(runners->group);
+    rue_members_close(runners->group);
     free(runners->at);
     free(runners);
 }

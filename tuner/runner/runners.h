@@ -10,10 +10,10 @@
 
 struct rue_runners {
     size_t count;
-    struct rue_runner *at;          /* [count] */
-    const struct rue_hello *hello;  /* of the first; never changes */
-    size_t loaders;                 /* that load at the same time in a trial */
-    struct rue_runner_group *group; /* of a team or a farm; NULL: one loader */
+    struct rue_runner *at;         /* [count] */
+    const struct rue_hello *hello; /* of the first; never changes */
+    size_t loaders;                /* that load at the same time in a trial */
+    struct rue_members *group;     /* of a team or a farm; NULL: one loader */
 };
 
 /* Opens a runner for each GPU (NULL: one that sees all), or for each rank that the launcher of the address

@@ -1,4 +1,4 @@
-#include "runner_group.h"
+#include "runner_team.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -19,6 +19,84 @@ enum { LAUNCHES_MAX = 3, CLOCK_ROUNDS = 3 };
 static const double late_most_ratio = 0.02;
 static const uint64_t late_least_ns = 50 * RUE_NS_PER_MS;
 
+/* ---- opening data ---- */
+
+/* How the loader opens the data: the first on each node warms them for all of its ranks. With shards, each
+ * must say its share. */
+static struct rue_workload opening_workload(const struct rue_members *group,
+                                            const struct rue_workload *workload, size_t index)
+{
+    struct rue_workload own = *workload;
+    bool first = rue_member_is_first(group, index);
+    own.rank = (int)index;
+    if (first) own.rank = 0, own.world_size = 1;
+    if (!first) snprintf(own.cache, sizeof own.cache, RUE_CACHE_AS_IS);
+    return own;
+}
+
+static rue_status team_begin_open(void *state, const struct rue_variant *variant,
+                                  const struct rue_workload *workload, uint64_t images, rue_error *error)
+{
+    struct rue_members *group = state;
+    rue_status status = RUE_OK;
+    rue_error why = {0};
+    group->count = group->total;
+    for (size_t i = 0; status == RUE_OK && i < group->count; i++) {
+        struct rue_workload own = opening_workload(group, workload, i);
+        uint64_t warmed = rue_member_is_first(group, i) ? images * group->count : RUE_OPEN_BRIEFLY;
+        status = rue_connection_begin_open(group->members[i].connection, variant, &own, warmed, &why);
+        if (status != RUE_OK) return rue_member_fail(&group->members[i], status, &why, error);
+    }
+    return status;
+}
+
+/* The largest share of a rank, where shards decide it. */
+static rue_status open_shares(struct rue_members *group, const struct rue_variant *variant,
+                              const struct rue_workload *workload, uint64_t *out, rue_error *error)
+{
+    rue_status status = RUE_OK;
+    struct rue_workload own = *workload;
+    snprintf(own.cache, sizeof own.cache, RUE_CACHE_AS_IS);
+    *out = 0;
+    for (size_t i = 0; status == RUE_OK && i < group->count; i++) {
+        struct rue_opened opened;
+        rue_error why = {0};
+        own.rank = (int)i;
+        status =
+            rue_connection_begin_open(group->members[i].connection, variant, &own, RUE_OPEN_BRIEFLY, &why);
+        if (status == RUE_OK)
+            status = rue_connection_finish_open(group->members[i].connection, variant, &own, &opened, &why);
+        if (status != RUE_OK) return rue_member_fail(&group->members[i], status, &why, error);
+        if (opened.share_images > *out) *out = opened.share_images;
+    }
+    return status;
+}
+
+static rue_status team_finish_open(void *state, const struct rue_variant *variant,
+                                   const struct rue_workload *workload, struct rue_opened *out,
+                                   rue_error *error)
+{
+    struct rue_members *group = state;
+    rue_status status = RUE_OK;
+    rue_error why = {0};
+    for (size_t i = 0; status == RUE_OK && i < group->count; i++) {
+        struct rue_workload own = opening_workload(group, workload, i);
+        struct rue_opened opened;
+        status = rue_connection_finish_open(group->members[i].connection, variant, &own, &opened, &why);
+        if (status != RUE_OK) return rue_member_fail(&group->members[i], status, &why, error);
+        if (i == 0)
+            *out = opened;
+        else
+            status = rue_member_merge_opened(&group->members[i], &opened, out, error);
+    }
+    out->share_images = 0;
+    if (status == RUE_OK && workload->share == RUE_SHARE_SHARDS)
+        status = open_shares(group, variant, workload, &out->share_images, error);
+    return status;
+}
+
+/* ---- a trial ---- */
+
 /* At least 1, because 0 means no limit. */
 static uint64_t memory_share(uint64_t bytes, size_t count)
 {
@@ -26,7 +104,7 @@ static uint64_t memory_share(uint64_t bytes, size_t count)
 }
 
 /* Sends each loader its share. They prepare in parallel. */
-static rue_status begin_all(struct rue_runner_group *group, const struct rue_trial_request *request,
+static rue_status begin_all(struct rue_members *group, const struct rue_trial_request *request,
                             const char *profile, uint64_t timeout_ns, rue_error *error)
 {
     rue_status status = RUE_OK;
@@ -51,7 +129,7 @@ static rue_status begin_all(struct rue_runner_group *group, const struct rue_tri
 
 /* Asks all ranks for their clocks. Of several rounds, the one with the shortest round trip counts: its middle
  * is when the clock was read. False: a rank gave no answer. */
-static bool read_clocks(struct rue_runner_group *group)
+static bool read_clocks(struct rue_members *group)
 {
     for (int round = 0; round < CLOCK_ROUNDS; round++)
         for (size_t i = 0; i < group->count; i++) {
@@ -67,7 +145,7 @@ static bool read_clocks(struct rue_runner_group *group)
 }
 
 /* Starts all at the same time, so far ahead that each gets its line before. */
-static void start_ranks(struct rue_runner_group *group)
+static void start_ranks(struct rue_members *group)
 {
     uint64_t longest = 0;
     for (size_t i = 0; i < group->count; i++)
@@ -78,7 +156,7 @@ static void start_ranks(struct rue_runner_group *group)
 }
 
 /* If one is not ready, none starts, except runners that ignore "wait" and have started already. */
-static void start_all(struct rue_runner_group *group)
+static void start_all(struct rue_members *group)
 {
     size_t ready = 0;
     for (size_t i = 0; i < group->count; i++) {
@@ -95,7 +173,7 @@ static void start_all(struct rue_runner_group *group)
     if (all && group->launch) start_ranks(group);
 }
 
-static rue_status finish_all(struct rue_runner_group *group, rue_error *error)
+static rue_status finish_all(struct rue_members *group, rue_error *error)
 {
     rue_status status = RUE_OK;
     for (size_t i = 0; i < group->count; i++)
@@ -112,7 +190,7 @@ static rue_status finish_all(struct rue_runner_group *group, rue_error *error)
 }
 
 /* Waits for a line of each rank: that it is ready, or its answer. */
-static void watch_ranks(struct rue_runner_group *group, bool started, uint64_t deadline_ns)
+static void watch_ranks(struct rue_members *group, bool started, uint64_t deadline_ns)
 {
     for (size_t i = 0; i < group->total; i++) {
         struct rue_member *member = &group->members[i];
@@ -122,7 +200,7 @@ static void watch_ranks(struct rue_runner_group *group, bool started, uint64_t d
     rue_rank_watch_wait(group, deadline_ns);
 }
 
-static bool has_failed(const struct rue_runner_group *group, size_t index)
+static bool has_failed(const struct rue_members *group, size_t index)
 {
     const struct rue_member *member = &group->members[index];
     return index < group->count && !member->skipped && member->result.outcome != RUE_TRIAL_OK;
@@ -130,7 +208,7 @@ static bool has_failed(const struct rue_runner_group *group, size_t index)
 
 /* The first loader that failed by itself, or NULL. A launcher may end the other ranks because of one, even if
  * that has answered, or takes no part in the trial. Without an answer, it failed last. */
-static const struct rue_member *first_failure(const struct rue_runner_group *group)
+static const struct rue_member *first_failure(const struct rue_members *group)
 {
     const struct rue_member *first = NULL;
     unsigned first_at = 0;
@@ -148,7 +226,7 @@ static const struct rue_member *first_failure(const struct rue_runner_group *gro
 }
 
 /* The rank that started the latest, if that makes the trial useless. */
-static const struct rue_member *find_late(const struct rue_runner_group *group, uint64_t *late_ns)
+static const struct rue_member *find_late(const struct rue_members *group, uint64_t *late_ns)
 {
     const struct rue_member *found = NULL;
     *late_ns = late_least_ns;
@@ -166,7 +244,7 @@ static const struct rue_member *find_late(const struct rue_runner_group *group, 
 }
 
 /* A trial that failed on `member`. Frees the lists of all results. */
-static struct rue_trial_result fail_trial(struct rue_runner_group *group, const struct rue_member *member,
+static struct rue_trial_result fail_trial(struct rue_members *group, const struct rue_member *member,
                                           enum rue_outcome outcome, const char *why)
 {
     struct rue_trial_result failed = rue_trial_result_empty();
@@ -180,7 +258,7 @@ static struct rue_trial_result fail_trial(struct rue_runner_group *group, const 
     return failed;
 }
 
-static bool any_lost(const struct rue_runner_group *group)
+static bool any_lost(const struct rue_members *group)
 {
     for (size_t i = 0; group->launch && i < group->total; i++)
         if (rue_connection_is_lost(group->members[i].connection)) return true;
@@ -188,8 +266,7 @@ static bool any_lost(const struct rue_runner_group *group)
 }
 
 /* The result of a trial of all loaders. Takes over the lists of their results. */
-static rue_status combine_results(struct rue_runner_group *group, struct rue_trial_result *out,
-                                  rue_error *error)
+static rue_status combine_results(struct rue_members *group, struct rue_trial_result *out, rue_error *error)
 {
     char why[RUE_REASON_BYTES], text[RUE_UNIT_TEXT_BYTES];
     uint64_t late_ns = 0;
@@ -220,7 +297,7 @@ static rue_status combine_results(struct rue_runner_group *group, struct rue_tri
 }
 
 /* The sum over the loaders of a node; RUE_ABSENT: not reported. `offset`: of the field. */
-static int64_t sum_on_node(const struct rue_runner_group *group, size_t first, size_t offset)
+static int64_t sum_on_node(const struct rue_members *group, size_t first, size_t offset)
 {
     int64_t sum = 0;
     for (size_t i = first; i < group->count; i++) {
@@ -233,7 +310,7 @@ static int64_t sum_on_node(const struct rue_runner_group *group, size_t first, s
 
 /* Only the sums over all loaders of a node show whether its data were cold: one may have read what another
  * found in memory. */
-static void check_cache(const struct rue_runner_group *group, const struct rue_trial_request *request,
+static void check_cache(const struct rue_members *group, const struct rue_trial_request *request,
                         struct rue_trial_result *result)
 {
     char why[RUE_REASON_BYTES / 2], text[RUE_REASON_BYTES];
@@ -252,7 +329,7 @@ static void check_cache(const struct rue_runner_group *group, const struct rue_t
 }
 
 /* The launcher starts all ranks again. */
-static rue_status relaunch(struct rue_runner_group *group, rue_error *error)
+static rue_status relaunch(struct rue_members *group, rue_error *error)
 {
     rue_error why = {0};
     rue_status status = RUE_RUNNER;
@@ -275,7 +352,7 @@ static rue_status relaunch(struct rue_runner_group *group, rue_error *error)
 }
 
 /* Starts the runners that do not run, all at the same time. */
-static rue_status prepare_all(struct rue_runner_group *group, rue_error *error)
+static rue_status prepare_all(struct rue_members *group, rue_error *error)
 {
     for (size_t i = 0; i < group->total; i++) rue_connection_wake(group->members[i].connection);
     for (size_t i = 0; i < group->total; i++) {
@@ -287,7 +364,7 @@ static rue_status prepare_all(struct rue_runner_group *group, rue_error *error)
 }
 
 /* A rank may be lost while it starts. */
-static rue_status prepare(struct rue_runner_group *group, rue_error *error)
+static rue_status prepare(struct rue_members *group, rue_error *error)
 {
     rue_error why = {0};
     rue_status status = RUE_RUNNER;
@@ -299,10 +376,10 @@ static rue_status prepare(struct rue_runner_group *group, rue_error *error)
     return status == RUE_OK ? RUE_OK : rue_fail(error, status, "%s", why.message);
 }
 
-rue_status rue_runner_group_trial(struct rue_runner_group *group, const struct rue_trial_request *request,
-                                  const char *profile, uint64_t timeout_ns, struct rue_trial_result *result,
-                                  rue_error *error)
+static rue_status team_trial(void *state, struct rue_trial_request *request, const char *profile,
+                             uint64_t timeout_ns, struct rue_trial_result *result, rue_error *error)
 {
+    struct rue_members *group = state;
     rue_error why = {0};
     rue_status status = prepare(group, error);
     if (status != RUE_OK) return status;
@@ -322,10 +399,24 @@ rue_status rue_runner_group_trial(struct rue_runner_group *group, const struct r
     return rue_fail(error, status, "%s", why.message);
 }
 
-bool rue_runner_group_was_suspended(const struct rue_runner_group *group)
+static bool team_was_suspended(const void *state)
 {
+    const struct rue_members *group = state;
     bool any = false;
     for (size_t i = 0; i < group->count; i++)
         any |= rue_connection_was_suspended(group->members[i].connection);
     return any;
 }
+
+static const struct rue_hello *team_hello(const void *state)
+{
+    return &((const struct rue_members *)state)->hello;
+}
+
+const struct rue_runner_ops rue_runner_team = {
+    .hello = team_hello,
+    .begin_open = team_begin_open,
+    .finish_open = team_finish_open,
+    .trial = team_trial,
+    .was_suspended = team_was_suspended,
+};

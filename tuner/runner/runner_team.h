@@ -1,0 +1,13 @@
+/* Several loaders that make each trial together: each loads its share of the images, all start at the same
+ * time, and the times are those of the slowest. Of a launcher's ranks, those below the workload's world_size
+ * make the trial. A rank that is lost fails it; before the next one the launcher starts all ranks again. */
+#ifndef RUE_RUNNER_TEAM_H
+#define RUE_RUNNER_TEAM_H
+
+#include "runner.h"
+
+/* `state`: the struct rue_members (runner_members.h), borrowed. The first loader on each node warms the data
+ * for all on it. */
+extern const struct rue_runner_ops rue_runner_team;
+
+#endif
