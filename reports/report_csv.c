@@ -27,7 +27,7 @@ static void put_knob(struct rue_page *page, const struct rue_config *config, con
 }
 
 /* A double does not hold every such number. */
-static const char *text_of(uint64_t number, char out[NUMBER_BYTES])
+static const char *row_text(uint64_t number, char out[NUMBER_BYTES])
 {
     snprintf(out, NUMBER_BYTES, "%" PRIu64, number);
     return out;
@@ -38,8 +38,8 @@ static void put_row(struct rue_page *page, const struct rue_trial_row *row, cons
     const struct rue_trial_request *request = &row->request;
     char texts[4][NUMBER_BYTES];
     const struct rue_table_column leading[] = {
-        {"id", .text = text_of(row->id, texts[0])},
-        {"started_ns", .text = text_of(row->started_ns, texts[1])},
+        {"id", .text = row_text(row->id, texts[0])},
+        {"started_ns", .text = row_text(row->started_ns, texts[1])},
         {"mode", .text = row->label ? row->label : rue_mode_names[request->variant.mode]},
         {"format", .text = request->variant.format},
         {"dtype", .text = request->variant.dtype},
@@ -47,8 +47,8 @@ static void put_row(struct rue_page *page, const struct rue_trial_row *row, cons
         {"measure", .text = rue_measure_names[request->measure]},
     };
     const struct rue_table_column middle[] = {
-        {"requested_images", .text = text_of(request->images, texts[2])},
-        {"job_images", .text = text_of(request->job_images, texts[3])},
+        {"requested_images", .text = row_text(request->images, texts[2])},
+        {"job_images", .text = row_text(request->job_images, texts[3])},
         {"status", .text = rue_outcome_names[row->result.outcome]},
     };
     const struct rue_table_column trailing[] = {
