@@ -157,6 +157,7 @@ void rue_runner_close(struct rue_runner *runner)
     struct rue_trial_result result;
     if (runner->work && !runner->concurrent) {
         free(runner->work);
+        runner->work = NULL;
     } else if (runner->work) {
         if (runner->ops->interrupt) runner->ops->interrupt(runner->state);
         (void)!rue_runner_finish(runner, &result, NULL);

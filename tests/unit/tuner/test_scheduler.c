@@ -349,3 +349,63 @@ Test(scheduler, a_signal_ends_all_lanes)
     cr_assert_eq(run(&error), RUE_INTERRUPTED);
     cr_assert_eq(own->scripts[1].count, 10);
 }
+
+/* ---- on the real clock ---- */
+
+/* Whether trials of two nodes were in progress at the same time. */
+static bool any_overlap(void)
+{
+    for (size_t i = 0; i < ledger()->row_count; i++)
+        for (size_t j = 0; j < i; j++) {
+            const struct rue_ledger_row *a = &ledger()->rows[i], *b = &ledger()->rows[j];
+            uint64_t a_end = a->trial.started_ns + rue_study_cost_ns(&a->trial.result),
+                     b_end = b->trial.started_ns + rue_study_cost_ns(&b->trial.result);
+            if (a->node != b->node && a->trial.started_ns < b_end && b->trial.started_ns < a_end) return true;
+        }
+    return false;
+}
+
+Test(scheduler, real_lanes_work_in_threads)
+{
+    own = scripted_open(3, &rue_strategy_duel, 0, 60);
+    scripted_make_real(own);
+    run_well();
+    for (size_t l = 0; l < 3; l++) cr_assert_gt(count_rows_of(l + 1), 6);
+    cr_assert(any_overlap());
+}
+
+Test(scheduler, a_real_lane_starts_its_runner_again)
+{
+    own = scripted_open(2, &rue_strategy_duel, 0, 60);
+    scripted_make_real(own);
+    own->scripts[1].ends = 9;
+    run_well();
+    cr_assert_eq(own->scripts[1].starts, 1);
+    cr_assert_gt(own->scripts[1].count, 9);
+    cr_assert_eq(ledger()->dropped_count, 0);
+}
+
+Test(scheduler, a_real_lane_that_cannot_start_again_is_dropped)
+{
+    own = scripted_open(2, &rue_strategy_duel, 0, 60);
+    scripted_make_real(own);
+    own->scripts[1].ends = 9;
+    own->scripts[1].cannot_start = true;
+    run_well();
+    cr_assert_eq(own->scripts[1].count, 9);
+    cr_assert_eq(ledger()->dropped_count, 1);
+    cr_assert_str_eq(ledger()->dropped[0].why, "cannot start its runner again");
+}
+
+Test(scheduler, alone_on_the_real_clock_thinking_counts)
+{
+    own = scripted_open(1, &rue_strategy_duel, 0, 60);
+    scripted_make_real(own);
+    own->scripts[0].ends = 9; /* the next trial starts it */
+    run_well();
+    cr_assert_eq(own->scripts[0].starts, 0);
+    double trials_s = 0;
+    for (size_t i = 0; i < ledger()->row_count; i++)
+        trials_s += (double)rue_study_cost_ns(&ledger()->rows[i].trial.result) / 1e9;
+    cr_assert_leq(trials_s, (double)rue_study_spent_ns(&own->study.setup, ledger()) / 1e9);
+}
