@@ -3,8 +3,8 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "compare.h"
 #include "conclude.h"
+#include "conversion.h"
 #include "data_advice.h"
 #include "data_options.h"
 #include "dry_run.h"
@@ -257,7 +257,7 @@ static rue_status perform_and_show(struct rue_study *study, const struct rue_opt
     rue_status status = rue_study_perform(study, error);
     if (status == RUE_OK) status = rue_study_findings(study, &findings, error);
     if (status != RUE_OK) return status;
-    if (compares && end->ran == RUE_OK) end->ran = rue_compare_measure(&study->setup, findings, &end->why);
+    if (compares && end->ran == RUE_OK) end->ran = rue_conversion_measure(&study->setup, findings, &end->why);
     rue_study_keep(study, findings);
     rue_study_write(study, findings);
     (void)!show_findings(options, compares, findings, &shown);

@@ -1,4 +1,4 @@
-#include "compare.h"
+#include "conversion.h"
 
 #include <errno.h>
 #include <math.h>
@@ -87,8 +87,8 @@ static rue_status time_conversion(const struct rue_study_setup *setup, size_t in
     return RUE_OK;
 }
 
-rue_status rue_compare_measure(const struct rue_study_setup *setup, struct rue_findings *findings,
-                               rue_error *error)
+rue_status rue_conversion_measure(const struct rue_study_setup *setup, struct rue_findings *findings,
+                                  rue_error *error)
 {
     rue_status status = RUE_OK;
     for (size_t v = 0; v < findings->variant_count; v++) {
