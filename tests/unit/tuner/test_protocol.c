@@ -177,6 +177,17 @@ Test(protocol, workloads_with_wrong_values_are_refused)
     }
 }
 
+Test(protocol, a_wrong_geometry_is_refused_in_the_words_of_its_option)
+{
+    struct rue_workload workload;
+    rue_error error = {0};
+    json_t *object = protocol_object("{\"image_size\":\"0\"}");
+    cr_assert_eq(rue_workload_read(object, &workload, &error), RUE_USAGE);
+    json_decref(object);
+    cr_assert_str_eq(error.message, "workload: image_size '0': expected a side, or height x width such as "
+                                    "160x224, each from 1 to 16384");
+}
+
 Test(protocol, variants_with_wrong_values_are_refused)
 {
     static const char *const bad[] = {"{\"mode\":\"cooked\"}", "{\"path\":1}", "{\"format\":[]}",
