@@ -30,7 +30,7 @@ HOLDS = {
     "strategies/search": "which trial comes next",
     "reports": "findings as pages and JSON",
     "reports/page": "a page, one file a writer",
-    "reports/explain": "why, what changed, a check",
+    "reports/explain": "pages of single commands",
     "tuner": "main",
     "tuner/commands": "one file a subcommand",
     "tuner/record": "stored studies, their check",

@@ -30,13 +30,11 @@ MAY_INCLUDE = {
     "engine/subset": [PUBLIC, "engine/base"],
     "engine/augment": [PUBLIC, "engine/base"],
     "engine/decode": [PUBLIC, "engine/base", "engine/augment"],
-    **{folder: [*ENGINE, "engine/augment", "engine/decode", *STRATEGIES[2:], PAGE, *TUNER[:i]] for i, folder in enumerate(TUNER)},
+    **{folder: [*ENGINE, "engine/augment", "engine/decode", *STRATEGIES[2:], PAGE, EXPLAIN, *TUNER[:i]] for i, folder in enumerate(TUNER)},
     PAGE: STRATEGIES[:3],
 }
 MAY_INCLUDE["reports"].append(PAGE)
 MAY_INCLUDE[EXPLAIN] = [*STRATEGIES, PAGE]
-for folder in ("tuner/record", "tuner/commands"):
-    MAY_INCLUDE[folder].append(EXPLAIN)
 for folder in ENGINE[5:]:
     MAY_INCLUDE[folder] += ["engine/augment", "engine/decode"]
 for folder in ENGINE[6:]:

@@ -3,26 +3,13 @@
 #define RUE_RANK_SHARES_H
 
 #include "loading.h"
-#include "section.h"
+#include "shares_page.h"
 #include "source.h"
 
 /* The header of such a file. A line gives `rank` the items `first` to `first` + `count` - 1 of the data. */
 #define RUE_RANKS_HEADER "rank,first,count"
 
 enum { RUE_RANKS_MAX = 65536 };
-
-/* Positions in the order of an epoch; of a file, items. Paths are borrowed from the source. */
-struct rue_rank_share {
-    uint64_t items, bytes, first, last;
-    size_t shards; /* 0: the share does not consist of shards */
-    const char *first_shard, *last_shard;
-};
-
-struct rue_rank_shares {
-    const char *how; /* "strided"; of a file its path. Borrowed */
-    size_t count;
-    struct rue_rank_share *at; /* [count] */
-};
 
 /* Whether this is meant as a number of ranks: it begins like one, and is not a file. */
 bool rue_ranks_are_counted(const char *ranks);
@@ -33,9 +20,5 @@ bool rue_ranks_are_counted(const char *ranks);
 rue_status rue_rank_shares_open(const struct rue_source *source, const char *ranks, enum rue_share share,
                                 struct rue_rank_shares *out, rue_error *error) RUE_MUST_CHECK;
 void rue_rank_shares_close(struct rue_rank_shares *shares);
-
-/* The shares as sentences and a table; as an object for JSON (a new reference; NULL: out of memory). */
-void rue_rank_shares_put(const struct rue_rank_shares *shares, struct rue_page *page);
-json_t *rue_rank_shares_json(const struct rue_rank_shares *shares);
 
 #endif
