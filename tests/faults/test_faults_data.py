@@ -13,6 +13,7 @@ import subprocess
 
 import pytest
 
+import wording
 from conftest import HANG_S, NOBODY, clean_environment, expect_failure, finish, flat, make_table, read_json, wait_until
 
 QUICK = ["--batch-size", "4", "--num-workers", "0,1", "--model", "none", "--budget", "5m", "--mode", "raw", "--quiet",
@@ -174,7 +175,7 @@ def test_each_damaged_byte_of_labels_checksums_and_class_names_is_found(hand, te
     for at in range(LABELS, len(whole_tensor)):
         tensor.write_bytes(whole_tensor[:at] + bytes([whole_tensor[at] ^ 1]) + whole_tensor[at + 1:])
         said = hand.open(tensor)
-        assert said["status"] == "failed" and f"{tensor}: its index" in said["reason"] and "rue prepare" in said["reason"], at
+        assert said["status"] == "failed" and wording.ITS_INDEX.format(tensor) in said["reason"] and wording.RUE_PREPARE in said["reason"], at
 
 
 def test_bytes_after_the_end_are_refused(rue, tensor, whole_tensor):
@@ -189,7 +190,7 @@ def test_a_tensor_file_that_shrinks_while_it_is_open_is_a_failed_trial(hand, ten
     assert hand.open(tensor)["status"] == "ok" and hand.trial(tensor, workers, RECORDS)["status"] == "ok"
     os.truncate(tensor, 4096 + STRIDE + 100)
     said = hand.trial(tensor, workers, RECORDS)
-    assert said["status"] == "failed" and "it changed since" in said["reason"] and f"{tensor} at byte" in said["reason"]
+    assert said["status"] == "failed" and wording.IT_CHANGED_SINCE in said["reason"] and wording.AT_BYTE.format(tensor) in said["reason"]
     tensor.write_bytes(whole_tensor)
     os.utime(tensor, ns=(was.st_atime_ns, was.st_mtime_ns))
     assert hand.trial(tensor, workers, RECORDS)["status"] == "ok", "the runner is as good as before"
@@ -354,7 +355,7 @@ def test_an_image_without_rights_during_a_study_is_named(unprivileged_rue, own_p
                               timeout=HANG_S, env=clean_environment(), **as_nobody)
     opened, said = map(json.loads, done.stdout.splitlines())
     assert opened["status"] == "ok" and str(victim) in opened["note"] and said["status"] == "failed"
-    assert str(victim) in said["reason"] and "Permission denied" in said["reason"]
+    assert str(victim) in said["reason"] and wording.PERMISSION_DENIED in said["reason"]
 
 
 # ---- odd things in the folder when it is opened ----
@@ -383,11 +384,11 @@ def test_other_kinds_of_files_are_skipped_and_reported(rue, photos, name):
     make, words = ODD[name]
     make(make_class(rue.folder, photos))
     done = rue("inspect", "set")
-    assert done.returncode == 0 and "files skipped: 1, such as set/cats/odd" in flat(done.stdout) and words in done.stdout
+    assert done.returncode == 0 and wording.FILES_SKIPPED_SUCH_AS_SET.format(1) in flat(done.stdout) and words in done.stdout
     about = json.loads(rue("inspect", "set", "--json").stdout)
     assert (about["items"], about["skipped"]) == (3, 1)
     done = rue("prepare", "set", "x.tensor", "--dtype", "uint8")
-    assert done.returncode == 0 and "files skipped: 1, such as set/cats/odd" in done.stderr
+    assert done.returncode == 0 and wording.FILES_SKIPPED_SUCH_AS_SET.format(1) in done.stderr
     done = rue("tune", "set", *QUICK, "--batch-size", "1")
     assert done.returncode == 0 and "odd" in done.stderr
 

@@ -18,6 +18,7 @@ import time
 
 import pytest
 
+import wording
 from conftest import (HANG_S, clean_environment, expect_failure, finish, is_running, make_table, read_json, stop,
                       wait_until, wait_until_ended)
 from test_resume import count_stored
@@ -271,7 +272,7 @@ def test_grandchildren_of_runners_are_ended(rue, script):
                                 dict(when=dict(measure="joint"), **leave)])
     process = start(rue, one, "--trial-timeout", "300ms", "--budget", "1h")
     out, err = process.communicate(timeout=10 * HANG_S)
-    assert process.returncode == 4 and "no configuration could be measured on every model" in err
+    assert process.returncode == 4 and wording.NO_CONFIGURATION_COULD_BE_MEASURED in err
     left = {entry["pid"] for entry in one.entries() if entry["op"] == "grandchild"}
     trials = models * batches * workers
     assert len(left) > trials * 0.9 and len(one.requests("hello")) >= trials / 2
@@ -479,7 +480,7 @@ def test_an_own_trial_that_hangs_in_a_read_is_a_timeout(release_rue, photos, pre
     stuck.touch()
     code, out, err = finish(process)
     assert code == 0, err
-    assert "the runner gave no answer within 2 s and was killed" in [row["reason"] for row in bad(release_rue)]
+    assert wording.THE_RUNNER_GAVE_NO_ANSWER.format(2) in [row["reason"] for row in bad(release_rue)]
     assert not stuck.exists()
 
 
@@ -487,5 +488,5 @@ def test_rue_s_own_runner_reports_a_trial_that_exceeds_its_time(rue, photos):
     done = rue("tune", photos, "--model", "sleep:500ms/batch", "--images", "8", "--batch-size", "1,8", "--num-workers", "0",
                "--mode", "raw", "--trial-timeout", "2s", "--budget", "10m", "--quiet", "--out", "out")
     slow = [row for row in bad(rue) if json.loads(row["config"])["batch_size"] == 1]
-    assert {row["status"] for row in slow} == {"timeout"} and "time limit of 2 s after" in slow[0]["reason"]
+    assert {row["status"] for row in slow} == {"timeout"} and wording.TIME_LIMIT_OF_S.format(2) in slow[0]["reason"]
     assert "Sanitizer" not in done.stderr

@@ -13,6 +13,7 @@ import time
 
 import pytest
 
+import wording
 from conftest import HANG_S, Rue, clean_environment, expect_failure, finish, make_table, read_json, wait_until
 
 QUICK = ["--batch-size", "4", "--num-workers", "0,1", "--model", "none", "--images", "8", "--budget", "5m",
@@ -45,7 +46,7 @@ def expect_clear_end(done, *codes):
     """It worked, or one line says what did not: the dynamic loader's where the program did not even start."""
     assert done.returncode in (0, 127, *codes), (done.returncode, done.stderr)
     if done.returncode == 127:
-        assert "error while loading shared libraries" in done.stderr
+        assert wording.ERROR_WHILE_LOADING_SHARED in done.stderr
     elif done.returncode:
         expect_failure(done, done.returncode)
 
@@ -230,7 +231,7 @@ def test_any_limit_of_descriptors_ends_in_order(fast, photos, command):
         done = fast(*words, preexec_fn=limited(resource.RLIMIT_NOFILE, most))
         expect_clear_end(done, 1, 3, 4, 6)
         if done.returncode not in (0, 127):
-            assert "Too many open files" in done.stderr or "Too many open files" in done.stdout, (most, done.stderr)
+            assert wording.TOO_MANY_OPEN_FILES in done.stderr or wording.TOO_MANY_OPEN_FILES in done.stdout, (most, done.stderr)
         assert not [path for path in fast.folder.rglob(".rue-*")]
         shutil.rmtree(fast.folder / "y", ignore_errors=True)
         codes.append(done.returncode)
@@ -325,7 +326,7 @@ def test_any_limit_of_address_space_ends_in_order(fast, photos, mebibytes):
         rows = [row for row in csv_rows(fast.folder / "out") if row["measure"] == "joint" and row["cache_missed"] != "1"]
         assert {row["status"] for row in rows} <= {"ok", "infeasible"}
         large = [row for row in rows if row["batch_size"] == "128" and row["num_workers"] == "2"]
-        assert mebibytes > 96 or all(row["status"] == "infeasible" and "batch buffers" in row["reason"] for row in large)
+        assert mebibytes > 96 or all(row["status"] == "infeasible" and wording.BATCH_BUFFERS in row["reason"] for row in large)
     if (fast.folder / "out").exists():
         assert not [path for path in (fast.folder / "out").iterdir() if path.name not in KEPT]
     done = fast("prepare", photos, "x.tensor", "--quiet", preexec_fn=limit)
@@ -385,7 +386,7 @@ def test_batches_beyond_the_control_group_s_memory_are_not_tried(fast, photos, m
     assert done.returncode == 0, done.stderr
     rows = csv_rows(fast.folder / "out")
     large = [row for row in rows if row["batch_size"] == "128"]
-    assert large and all(row["status"] == "infeasible" and "the limit is" in row["reason"] for row in large)
+    assert large and all(row["status"] == "infeasible" and wording.THE_LIMIT_IS in row["reason"] for row in large)
     assert recommended(fast.folder / "out")["batch_size"] in (4, 16)
 
 
@@ -397,7 +398,7 @@ def test_a_runner_killed_by_the_memory_limit_is_infeasible(fast, photos, memory_
     rows = csv_rows(fast.folder / "out")
     large = [row for row in rows if row["batch_size"] == "128"]
     assert large and {row["status"] for row in large} == {"infeasible"}, large
-    assert all("killed by SIGKILL" in row["reason"] and "out of memory" in row["reason"] for row in large)
+    assert all(wording.KILLED_BY_SIGKILL in row["reason"] and wording.OUT_OF_MEMORY in row["reason"] for row in large)
     assert all(row["status"] == "ok" for row in rows if row["batch_size"] == "4")
     assert recommended(fast.folder / "out")["batch_size"] in (4, 16)
 
@@ -436,14 +437,14 @@ def test_help_on_a_full_disk_fails(rue, script, words):
     with open("/dev/full", "w") as full:
         done = subprocess.run([rue.program, *words], cwd=rue.folder, stdout=full, stderr=subprocess.PIPE, text=True,
                               env=clean_environment(), timeout=HANG_S)
-    assert done.returncode == 6 and "cannot write the output: No space left on device" in done.stderr.splitlines()[-1]
+    assert done.returncode == 6 and wording.CANNOT_WRITE_THE_OUTPUT in done.stderr.splitlines()[-1]
 
 
 def test_standard_error_on_a_full_disk_has_no_effect(rue, photos):
     with open("/dev/full", "w") as full:
         done = subprocess.run([rue.program, "tune", photos, *RAW, "--out", "out"], cwd=rue.folder, stdout=subprocess.PIPE,
                               stderr=full, text=True, env=clean_environment(), timeout=HANG_S)
-    assert done.returncode == 0 and "Use batch_size" in done.stdout and recommended(rue.folder / "out")
+    assert done.returncode == 0 and wording.USE_BATCH_SIZE in done.stdout and recommended(rue.folder / "out")
 
 
 def test_a_reader_that_closes_after_one_line_gets_it(rue, photos):

@@ -10,6 +10,7 @@ import subprocess
 
 import pytest
 
+import wording
 from conftest import DROP_VIEWS, HANG_S, clean_environment, error_line, expect_failure, make_table, read_json, stop
 
 LONG = bool(os.environ.get("RUE_LONG_TESTS"))
@@ -321,7 +322,7 @@ def test_ctrl_c_reports_that_reports_cannot_be_written(rue, script):
     for name in ("recommendation.json", "trials.csv"):
         (rue.folder / "out" / name / "inside").mkdir(parents=True)
     code, out, err = stop(process)
-    assert code == 130 and "Partial results: interrupted" in out, "what was measured is shown all the same"
+    assert code == 130 and wording.PARTIAL_RESULTS_INTERRUPTED in out, "what was measured is shown all the same"
     line = err.splitlines()[-1]
     assert line.startswith("rue tune: interrupted; cannot write out/recommendation.json: Is a directory; a folder has this name")
     assert line.endswith("; also not written: trials.csv")

@@ -10,6 +10,7 @@ import subprocess
 
 import pytest
 
+import wording
 from conftest import HANG_S, ROOT, Rue, clean_environment, find_release, make_table, read_json
 
 EXTEND = ROOT / "examples/extend"
@@ -98,11 +99,11 @@ def test_the_new_source_is_detected_inspected_and_tuned(own):
     shown = json.loads(own("inspect", "six.npy", "--json").stdout)
     assert (shown["format"], shown["dtype"], shown["items"], shown["mode"]) == ("npy", "float32", 6, "preprocessed")
     done = own("tune", "six.npy", "--model", "none", "--batch-size", "2,3", "--num-workers", "0,2", "--budget", "5m")
-    assert done.returncode == 0 and "Use batch_size" in done.stdout, done.stderr
+    assert done.returncode == 0 and wording.USE_BATCH_SIZE in done.stdout, done.stderr
     with open(own.folder / "six.npy", "r+b") as file:
         file.truncate(1000)
     done = own("inspect", "six.npy")
-    assert done.returncode == 3 and "six.npy has 1000 bytes" in done.stderr
+    assert done.returncode == 3 and wording.SIX_NPY_HAS_BYTES.format(1000) in done.stderr
 
 
 def test_the_new_strategy_follows_the_order_of_the_grid(own, script):

@@ -1,4 +1,5 @@
 """Images are counted by what a DataLoader collates, whatever its batches look like."""
+import wording
 import collections
 import dataclasses
 import itertools
@@ -260,7 +261,7 @@ def test_data_that_need_workers_are_measured_with_the_callers():
             return super().__getitem__(index)
     runner = make_runner(DataLoader(Needs(image), batch_size=BATCH, num_workers=2), space=dict(num_workers=[0, 2]))
     assert trial(runner, num_workers=2, images=ITEMS)["status"] == "ok"
-    assert "use workers" in trial(runner, num_workers=0, images=ITEMS)["reason"]
+    assert wording.USE_WORKERS in trial(runner, num_workers=0, images=ITEMS)["reason"]
 
 
 def test_streams_that_need_workers_are_measured_with_the_callers():
@@ -270,7 +271,7 @@ def test_streams_that_need_workers_are_measured_with_the_callers():
                 raise RuntimeError("use workers")
             return super().__iter__()
     runner = make_runner(DataLoader(Needs(splits=True), batch_size=8, num_workers=2), space=dict(num_workers=[0, 2]))
-    assert trial(runner, num_workers=2, images=96)["status"] == "ok" and "use workers" in trial(runner, images=96)["reason"]
+    assert trial(runner, num_workers=2, images=96)["status"] == "ok" and wording.USE_WORKERS in trial(runner, images=96)["reason"]
 
 
 def test_an_early_end_is_named():
@@ -280,7 +281,7 @@ def test_an_early_end_is_named():
                 raise StopIteration
             return super().__getitem__(index)
     answer = trial(make_runner(DataLoader(Stops(image), batch_size=BATCH)), images=ITEMS)
-    assert answer["status"] == "failed" and "after one of 16 images" in answer["reason"], answer
+    assert answer["status"] == "failed" and wording.AFTER_ONE_OF_IMAGES.format(16) in answer["reason"], answer
 
 
 def test_a_sampler_that_says_another_length_is_counted():
@@ -316,7 +317,7 @@ def test_a_doubtful_number_is_said_and_a_clear_one_is_refused():
     doubtful = lambda batch_size, num_workers: iter([(torch.zeros(122, 3), torch.zeros(40))])
     subject = make_subject(doubtful, space=dict(batch_size=[32], num_workers=[0]), images=32)
     subject.examine()
-    assert "it seems that a batch has 122 images, and batch_size is 32" in subject.notes[0] and "give count=" in subject.open({})["note"]
+    assert wording.IT_SEEMS_THAT_A_BATCH.format(122, 32) in subject.notes[0] and wording.GIVE_COUNT in subject.open({})["note"]
     clear = make_subject(lambda batch_size, num_workers: iter([(torch.zeros(8, 8), torch.zeros(8))]), space=dict(batch_size=[32], num_workers=[0]), images=32)
     with pytest.raises(Refused, match="the loader ignores batch_size: a batch has 8 images"):
         clear.examine()

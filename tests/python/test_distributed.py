@@ -9,6 +9,7 @@ import textwrap
 import pytest
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed (python3-torch)")
+import wording
 from conftest import HANG_S, PROGRAM, ROOT, clean_environment  # noqa: E402
 
 SCRIPT = """
@@ -58,4 +59,4 @@ def test_the_slowest_rank_counts_and_all_get_the_result(tmp_path):
 
 def test_an_error_of_one_rank_ends_all(tmp_path):
     first, second = run(tmp_path, "fails")
-    assert first["error"] == second["error"] and "on rank 1" in first["error"] and "item 48 is damaged" in first["error"]
+    assert first["error"] == second["error"] and wording.ON_RANK.format(1) in first["error"] and wording.ITEM_IS_DAMAGED.format(48) in first["error"]

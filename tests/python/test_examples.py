@@ -9,6 +9,7 @@ import sys
 
 import pytest
 
+import wording
 from conftest import HANG_S, PROGRAM, ROOT, clean_environment, finish, read_json
 from launchers import free_ports, open_mpi
 
@@ -35,7 +36,7 @@ def run(tmp_path):
 
 def test_a_training_script_tunes_and_then_trains(run):
     out = run("train.py", "photos", "2", "3trials")
-    assert "Use batch_size 16" in out and "epoch 1: loss" in out
+    assert wording.USE_BATCH_SIZE_2.format(16) in out and "epoch 1: loss" in out
     assert len((ROOT / "examples/train.py").read_text().splitlines()) <= 50
 
 
@@ -87,7 +88,7 @@ def test_a_training_script_with_rues_loader_continues_on_one_rank_and_on_two(tmp
     for process in (one, *two):
         code, out, error = finish(process)
         assert code == 0, error
-        assert process is two[1] or "epoch 1: accuracy" in out and "waited for data" in out
+        assert process is two[1] or "epoch 1: accuracy" in out and wording.WAITED_FOR_DATA in out
 
     import rue_tuner as rue
     loader = rue.Loader(tmp_path / "train", transform="train", batch_size=2)

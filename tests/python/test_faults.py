@@ -12,6 +12,7 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed (python3-torch)")
 import rue_tuner as rue  # noqa: E402
+import wording
 from conftest import HANG_S, PROGRAM, ROOT, clean_environment, wait_until_ended  # noqa: E402
 from pipelines import Hanging, Killed, Squares  # noqa: E402
 from rue_tuner import study  # noqa: E402
@@ -57,7 +58,7 @@ def test_a_hang_in_a_worker_ends_with_a_stack_and_without_workers():
         print("children:", open(f"/proc/self/task/{os.getpid()}/children").read(), "end")
     """)
     out = finish(process)
-    assert "a trial took too long" in out and "_try_get_data" in out and "children:  end" in out and "Other threads" not in out, out
+    assert wording.A_TRIAL_TOOK_TOO in out and "_try_get_data" in out and "children:  end" in out and wording.OTHER_THREADS not in out, out
 
 
 def test_a_hang_in_a_thread_ends():
@@ -72,7 +73,7 @@ def test_a_hang_in_a_thread_ends():
         thread.join()
     """)
     out = finish(process)
-    assert "a trial took too long" in out and "Other threads ran while workers were forked (MainThread)" in out, out
+    assert wording.A_TRIAL_TOOK_TOO in out and wording.OTHER_THREADS_RAN_WHILE in out, out
 
 
 def test_a_hang_at_the_first_item_ends(monkeypatch):
@@ -235,7 +236,7 @@ def test_streams_that_cannot_be_written_do_not_stop_it(stream):
         result = rue.tune(DataLoader(Squares(), batch_size=8), ["resnet18@h100"], space=dict(num_workers=[0]), budget="6trials", strategy="grid")
         print(result.report, file=real)
     """)
-    assert "Use batch_size 8" in finish(process)
+    assert wording.USE_BATCH_SIZE_2.format(8) in finish(process)
 
 
 @pytest.mark.parametrize("program", ["/nonexistent", "/etc/passwd"])
@@ -255,4 +256,4 @@ def test_two_studies_of_one_folder_do_not_mix():
             print("error:", error)
     """
     outs = sorted(map(finish, [start(code), start(code)]))
-    assert outs[1] == "result\n" and (outs[0] == "result\n" or "another rue uses study" in outs[0]), outs
+    assert outs[1] == "result\n" and (outs[0] == "result\n" or wording.ANOTHER_RUE_USES_STUDY in outs[0]), outs

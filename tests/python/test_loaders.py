@@ -1,4 +1,5 @@
 """The runner of rue_tuner, asked in this process: what it loads, times and refuses."""
+import wording
 import collections
 import json
 import multiprocessing
@@ -253,12 +254,12 @@ def test_an_epoch_that_grows_with_the_workers_is_refused():
     def make(batch_size, num_workers):  # shuffled, so that the first batches of the workers differ
         return DataLoader(Stream(splits=num_workers < 3), batch_size=batch_size, num_workers=num_workers)
     answer = trial(make_runner(make, space=dict(batch_size=[8])), num_workers=3, images=5 * IMAGES)
-    assert answer["status"] == "failed" and "an epoch has 288 images with 3 workers, but 96 are expected" in answer["reason"]
+    assert answer["status"] == "failed" and wording.AN_EPOCH_HAS_IMAGES.format(288, 3, 96) in answer["reason"]
 
 
 def test_workers_without_a_shard_make_it_infeasible():
     answer = trial(make_runner(DataLoader(Stream(splits=True, shards=1), batch_size=8), images=IMAGES), num_workers=4)
-    assert answer["status"] == "infeasible" and "only 1 of 4 workers delivered a batch" in answer["reason"], answer
+    assert answer["status"] == "infeasible" and wording.ONLY_OF_WORKERS_DELIVERED.format(1, 4) in answer["reason"], answer
 
 
 @pytest.mark.parametrize("factory, config, reason", [
@@ -274,7 +275,7 @@ def test_a_factory_that_ignores_a_knob_is_refused(factory, config, reason):
 def test_an_exception_is_kept_with_the_traceback_of_the_worker(workers):
     runner = make_runner(DataLoader(Failing(), batch_size=8))
     answer = trial(runner, num_workers=workers)
-    assert answer["status"] == "failed" and "ValueError: item 48 is damaged" in answer["reason"], answer
+    assert answer["status"] == "failed" and wording.VALUEERROR_ITEM_IS_DAMAGED.format(48) in answer["reason"], answer
     (traceback,) = runner.reasons.values()
     assert "pipelines.py" in traceback and "__getitem__" in traceback
     assert multiprocessing.active_children() == []
@@ -292,7 +293,7 @@ def test_what_cannot_be_pickled_cannot_be_spawned():
     data.hidden = lambda: None
     runner = make_runner(DataLoader(data, batch_size=8))
     answer = trial(runner, num_workers=1, config=dict(multiprocessing_context="spawn"))
-    assert answer["status"] == "infeasible" and 'needs multiprocessing_context="fork"' in answer["reason"], answer
+    assert answer["status"] == "infeasible" and wording.NEEDS_MULTIPROCESSING_CONTEXT_FORK in answer["reason"], answer
     assert trial(runner, num_workers=1)["status"] == "ok", "fork needs no pickle"
 
 
@@ -312,7 +313,7 @@ class Truncated(Squares):
 
 def test_a_damaged_pickle_is_an_error_of_the_data():
     answer = trial(make_runner(DataLoader(Truncated(), batch_size=8), images=IMAGES), num_workers=1)
-    assert answer["status"] == "failed" and "cannot be pickled" not in answer["reason"], answer
+    assert answer["status"] == "failed" and wording.CANNOT_BE_PICKLED not in answer["reason"], answer
 
 
 class Busy(Squares):
@@ -354,7 +355,7 @@ def test_what_does_not_fit_is_infeasible(monkeypatch):
     assert answer["status"] == "infeasible" and "limits.memory_bytes" in answer["reason"]
     monkeypatch.setattr("shutil.disk_usage", lambda path: collections.namedtuple("U", "free")(4096))
     answer = trial(runner, num_workers=2)
-    assert answer["status"] == "infeasible" and "/dev/shm has 4096" in answer["reason"]
+    assert answer["status"] == "infeasible" and wording.DEV_SHM_HAS.format(4096) in answer["reason"]
 
 
 def test_any_iterable_is_measured():
@@ -375,4 +376,4 @@ def test_a_step_consumes_batches():
 
 def test_a_trial_over_time_is_a_timeout():
     answer = trial(make_runner(DataLoader(Squares(delay_s=0.01), batch_size=8)), limits=dict(time_ns=200_000_000))
-    assert answer["status"] == "timeout" and "images in time" in answer["reason"]
+    assert answer["status"] == "timeout" and wording.IMAGES_IN_TIME in answer["reason"]

@@ -5,6 +5,7 @@ import time
 
 import pytest
 
+import wording
 from conftest import HANG_S, ROOT, clean_environment, read_json
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed (python3-torch)")
@@ -80,7 +81,7 @@ def test_a_recommendation_is_checked(rue_for_python, photos):
     try:
         assert "num_workers" in result.check(loader, budget="5s", models={"mine": step}, quiet=True)
     except rue.TuneError as error:  # it does not hold on a machine that became busy
-        assert "unknown option" not in str(error)
+        assert wording.UNKNOWN_OPTION not in str(error)
 
 
 @pytest.mark.parametrize("space, error", [({"num_worker": [1]}, "did you mean num_workers"), ({"persistent_workers": [True]}, "no option")])
@@ -95,8 +96,8 @@ def test_what_a_change_gains(rue_for_python, photos, tmp_path, capsys):
     result = rue.tune(theirs, {"mine": step}, against=own, space={"num_workers": [0, 1]}, budget="60trials", out=tmp_path / "study")
     gain, printed = result.gain, capsys.readouterr().out
     assert gain["speedup_ratio"] > 1.2 and gain["low_ratio"] < gain["speedup_ratio"] < gain["high_ratio"] and gain["confidence"] == 0.95
-    assert f"rue.Loader is {gain['speedup_ratio']:.2f} times as fast as the DataLoader (95 % CI" in printed and printed.strip() in result.report
-    assert gain["as_it_is"]["speedup_ratio"] >= 0.9 * gain["speedup_ratio"] and "the DataLoader as it is" in printed
+    assert wording.RUE_LOADER_IS_TIMES.format(gain["speedup_ratio"], 95) in printed and printed.strip() in result.report
+    assert gain["as_it_is"]["speedup_ratio"] >= 0.9 * gain["speedup_ratio"] and wording.THE_DATALOADER_AS_IT_IS in printed
     assert {row["loader"] for row in result.rows} == {"DataLoader", "rue.Loader"}
     assert result.loader().config["num_workers"] == result.config["num_workers"] == gain["loader_config"]["num_workers"]
     assert len(result.apply(theirs)) == 3 and "loader" not in result.dataloader_kwargs

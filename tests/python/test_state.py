@@ -1,4 +1,5 @@
 """Each trial starts from the state of the data set at the call, and leaves the caller's as it is."""
+import wording
 import collections
 import functools
 import gc
@@ -144,7 +145,7 @@ def test_copies_run_no_destructors(tmp_path):
     subject = make_subject(held)
     epoch(subject)
     gc.collect()
-    assert archive.fp is not None and "ZipFile, which has a destructor" in subject.notes[0]
+    assert archive.fp is not None and wording.ZIPFILE_WHICH_HAS_A_DESTRUCTOR in subject.notes[0]
 
 
 class Destroys(DataLoader):
@@ -198,7 +199,7 @@ def test_caches_of_functions_are_said():
     subject = make_subject(DataLoader(Cached(use=lambda self, i: self.load(i), own=functools.lru_cache(None)(abs)), batch_size=4))
     Cached.load.cache_clear()
     epoch(subject)
-    assert any("share the cache of" in note and "Cached.load" in note for note in subject.notes) and len(subject.notes) == 2
+    assert any(wording.SHARE_THE_CACHE_OF in note and "Cached.load" in note for note in subject.notes) and len(subject.notes) == 2
 
 
 def test_memory_that_processes_share_is_said():
@@ -240,13 +241,13 @@ def test_samplers_and_generators_of_the_caller_stay_as_they_are():
 def test_what_cannot_be_copied_is_said(member, name):
     subject = make_subject(DataLoader(Keeps(use=lambda self, i: i, held=member()), batch_size=4))
     epoch(subject)
-    assert len(subject.notes) == 1 and f"all trials share a {name}: what the data set keeps there" in subject.notes[0]
+    assert len(subject.notes) == 1 and wording.ALL_TRIALS_SHARE_A_WHAT.format(name) in subject.notes[0]
 
 
 def test_large_things_are_shared(monkeypatch):
     monkeypatch.setattr(state, "BYTE_LIMIT", 1000)
     copier, large = Copier(), np.zeros(1000)
-    assert copier.copy([large, np.zeros(3)])[0] is large and "arrays, because" in "".join(copier.shared)
+    assert copier.copy([large, np.zeros(3)])[0] is large and wording.ARRAYS_BECAUSE in "".join(copier.shared)
     monkeypatch.setattr(state, "TIME_LIMIT_S", -1)
     copier, many = Copier(), dict(rows=[[i] for i in range(1000)], few=[[1]])
     twin = copier.copy(many)

@@ -1,4 +1,5 @@
 """python -m rue_tuner.runner without a target, asked over its pipes as rue asks it."""
+import wording
 import json
 import os
 import pathlib
@@ -199,7 +200,7 @@ def test_open_fails_with_a_reason(runner, tmp_path):
     reply = runner.ask(dict(op="open", variant=dict(path=absent, mode="raw", format="folder")))
     assert reply["status"] == "failed" and absent in reply["reason"]
     reply = runner.ask(dict(op="open", variant=dict(path=absent, mode="raw", format="csv")))
-    assert reply["status"] == "failed" and "raw csv" in reply["reason"]
+    assert reply["status"] == "failed" and wording.RAW_CSV in reply["reason"]
 
 
 @pytest.mark.parametrize("workers", [0, 2])
@@ -297,7 +298,7 @@ def test_a_damaged_image_fails_the_trial_or_is_replaced(runner, tmp_path, worker
 
 def test_the_torch_runner_refuses_fast_decoding(runner, photos):
     reply = runner.trial(photos, config(4, 0), images=4, workload=dict(decode="fast"))
-    assert reply["status"] == "failed" and "--decode fast" in reply["reason"]
+    assert reply["status"] == "failed" and wording.DECODE_FAST in reply["reason"]
 
 
 @pytest.mark.parametrize("workers", [0, 2])
@@ -322,7 +323,7 @@ def test_batches_of_levels_are_those_that_are_normalised(runner, photos, tmp_pat
         values, variant = write_tensors(tmp_path / dtype, dtype), dict(path=str(tmp_path / dtype), mode="preprocessed", format="tensor")
         reply = runner.trial(variant, config(4, 2), images=10, job_images=10, workload=dict(batch_dtype="uint8"))
         assert reply["status"] == ("ok" if dtype == "uint8" else "failed"), reply
-        assert dtype == "uint8" or "leave out --batch-dtype uint8" in reply["reason"]
+        assert dtype == "uint8" or wording.LEAVE_OUT_BATCH_DTYPE in reply["reason"]
         assert dtype != "uint8" or np.array_equal(stored_data.TensorFile(variant, "uint8")[3][0].numpy(), values[3])
 
 
@@ -404,7 +405,7 @@ def test_a_cut_tensor_file_is_refused(runner, tmp_path):
     reply = runner.ask(dict(op="open", variant=variant))
     assert reply["status"] == "failed" and str(path) in reply["reason"]
     path.write_bytes(b"something else")
-    assert "not a rue tensor file" in runner.ask(dict(op="open", variant=variant))["reason"]
+    assert wording.NOT_A_RUE_TENSOR in runner.ask(dict(op="open", variant=variant))["reason"]
 
 
 def write_store(path, dtype="float32", shape=(3, 20, 24), count=11, chunk=4, name="images", **options):
@@ -446,15 +447,15 @@ def test_zarr_stores_are_read(runner, tmp_path, dtype, shape, version):
 
 def test_arrays_of_zarr_stores_are_named(runner, tmp_path):
     values, variant = write_store(tmp_path / "s", name="fields/t2m")
-    assert "has no array images, data or x: name one of its arrays" in runner.ask(dict(op="open", variant=variant))["reason"]
-    assert "has no array 't2m'" in runner.ask(dict(op="open", variant=dict(variant, image_key="t2m")))["reason"]
+    assert wording.HAS_NO_ARRAY_IMAGES in runner.ask(dict(op="open", variant=variant))["reason"]
+    assert wording.HAS_NO_ARRAY_T2M in runner.ask(dict(op="open", variant=dict(variant, image_key="t2m")))["reason"]
     data = stored_data.ZarrArray(dict(variant, image_key="fields/t2m"))
     assert (data[3][0].numpy() == values[3]).all() and data[10][1] == 1
     data = stored_data.ZarrArray(dict(variant, path=f"{tmp_path}/s/fields/t2m"))
     assert (data[10][0].numpy() == values[10]).all() and data[10][1] == 0
     assert f"{tmp_path}/t" in runner.ask(dict(op="open", variant=dict(variant, path=f"{tmp_path}/t")))["reason"]
     reply = runner.trial(dict(variant, image_key="fields/t2m"), config(4, 0), workload=dict(batch_dtype="uint8"))
-    assert reply["status"] == "failed" and "float32 cannot be made uint8" in reply["reason"]
+    assert reply["status"] == "failed" and wording.FLOAT32_CANNOT_BE_MADE in reply["reason"]
 
 
 def test_missing_chunks_of_zarr_stores(runner, tmp_path):
@@ -468,14 +469,14 @@ def test_missing_chunks_of_zarr_stores(runner, tmp_path):
     assert reply["status"] == "failed" and re.search(r"/s: item (8|9|10): ", reply["reason"])
     for request in dict(op="open"), dict(op="trial", id=7, measure="load", config=config(4, 0), images=4):
         reply = runner.ask(dict(request, variant=variant, workload=dict(missing_chunks="error")))
-        assert reply["status"] == "failed" and f"{words}; write them again" in reply["reason"]
+        assert reply["status"] == "failed" and wording.WRITE_THEM_AGAIN.format(words) in reply["reason"]
 
 
 def test_without_the_package_zarr_the_reason_names_it(monkeypatch, tmp_path):
     monkeypatch.setitem(sys.modules, "zarr", None)
     request = json.dumps(dict(op="open", variant=dict(path=str(tmp_path), mode="preprocessed", format="zarr")))
     reply = serve.Runner(stored_data.StoredData()).answer(request)
-    assert reply["status"] == "failed" and "install the package zarr" in reply["reason"] and sys.executable in reply["reason"]
+    assert reply["status"] == "failed" and wording.INSTALL_THE_PACKAGE_ZARR in reply["reason"] and sys.executable in reply["reason"]
 
 
 def test_chunks_are_shuffled_and_the_items_within():
@@ -502,7 +503,7 @@ def test_the_transform_for_training_crops_at_random(runner, photos, tmp_path):
         assert runner.trial(photos, config(4, 2), images=8, job_images=8, workload=workload)["status"] == "ok"
     write_tensors(tmp_path / "t", "uint8")
     variant = dict(path=str(tmp_path / "t"), mode="preprocessed", format="tensor")
-    assert "the crop of preprocessed images is fixed" in runner.ask(dict(op="open", variant=variant, workload=workload))["reason"]
+    assert wording.THE_CROP_OF_PREPROCESSED in runner.ask(dict(op="open", variant=variant, workload=workload))["reason"]
 
 
 @pytest.mark.parametrize("workload, said", [

@@ -13,6 +13,7 @@ np = pytest.importorskip("numpy", reason="NumPy is not installed (python3-numpy)
 pytest.importorskip("torch", reason="PyTorch is not installed (python3-torch)")
 pytest.importorskip("PIL.Image", reason="Pillow is not installed (python3-pil)")
 
+import wording
 from conftest import clean_environment  # noqa: E402
 from rue_tuner import stored_data  # noqa: E402
 from rue_tuner.errors import Refused  # noqa: E402
@@ -193,7 +194,7 @@ def test_stores_are_read_or_refused_as_by_rue(rue, tmp_path, name):
         compare(rue, tmp_path / "store", keys)
     if name in ("no labels", "masks"):
         assert compare(rue, tmp_path / "store/images", {}) == "no labels found: the data are one array, without a group"
-        assert "has no array 'y'" in compare(rue, tmp_path / "store/images", dict(label_key="y"))
+        assert wording.HAS_NO_ARRAY_Y in compare(rue, tmp_path / "store/images", dict(label_key="y"))
 
 
 def test_missing_chunks_of_labels_are_said_or_refused(tmp_path):

@@ -15,6 +15,7 @@ import pytest
 torch = pytest.importorskip("torch", reason="PyTorch is not installed (python3-torch)")
 import pipelines  # noqa: E402
 import rue_tuner as rue  # noqa: E402
+import wording
 from conftest import HANG_S, PROGRAM, ROOT, clean_environment  # noqa: E402
 from pipelines import IMAGES, Failing, Hanging, Squares, Stream  # noqa: E402
 from torch.utils.data import DataLoader  # noqa: E402
@@ -45,9 +46,9 @@ def test_a_loader_is_tuned_with_steps_and_models_of_the_catalogue():
     DataLoader(Squares(), **result.dataloader_kwargs)
     assert 0 <= result.mean_regret <= result.worst_regret and result.worst_model in ("mine", "resnet18@h100")
     assert len(result.rows) == 2 and result.rows[0]["mean_regret"] <= result.rows[1]["mean_regret"]
-    assert "batch_size=8" in repr(result) and "<table>" in result._repr_html_() and "Use batch_size 8" in result.report
+    assert "batch_size=8" in repr(result) and "<table>" in result._repr_html_() and wording.USE_BATCH_SIZE_2.format(8) in result.report
     assert "rue-tuner-" not in result.report, "a folder that is removed"
-    assert "Models of the catalogue are simulated" in result.report
+    assert wording.MODELS_OF_THE_CATALOGUE in result.report
 
 
 def test_a_step_is_not_reported_as_simulated():
@@ -113,7 +114,7 @@ def test_a_script_without_a_guard_runs_once(tmp_path):
     path = os.pathsep.join([str(ROOT / "python"), str(ROOT / "tests/python")])
     done = subprocess.run([sys.executable, "script.py"], env=clean_environment(RUE_PROGRAM=str(PROGRAM), PYTHONPATH=path), capture_output=True,
                           text=True, timeout=HANG_S)
-    assert done.stdout.count("result 0") == 2 and "refused False" not in done.stdout, (done.stdout, done.stderr)
+    assert done.stdout.count("result 0") == 2 and wording.REFUSED_FALSE not in done.stdout, (done.stdout, done.stderr)
 
 
 def test_the_callers_values_are_returned(tmp_path):
@@ -202,7 +203,7 @@ def test_a_hang_ends_with_the_stack(capfd):
         rue.tune(DataLoader(Hanging(), batch_size=8), ["resnet18@h100"], space=dict(num_workers=[0]), budget="2m", quiet=True,
                  trial_timeout="2s")
     assert "time.sleep(1000)" in str(caught.value) and time.monotonic() - start < HANG_S
-    assert "gave up" in capfd.readouterr().err
+    assert wording.GAVE_UP in capfd.readouterr().err
     assert rue.tune(DataLoader(Squares(), batch_size=8), ["resnet18@h100"], space=SPACE, **SMALL).config, "the next study works"
 
 
@@ -294,4 +295,4 @@ def test_loaders_on_the_command_line(tmp_path):
 def test_a_target_that_does_not_exist_is_named():
     done = subprocess.run([sys.executable, "-m", "rue_tuner.runner", "nonsense"], env=clean_environment(PYTHONPATH=str(ROOT / "python")),
                           capture_output=True, text=True, timeout=HANG_S, stdin=subprocess.DEVNULL)
-    assert done.returncode != 0 and "give MODULE:NAME" in done.stderr
+    assert done.returncode != 0 and wording.GIVE_MODULE_NAME in done.stderr

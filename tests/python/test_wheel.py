@@ -11,6 +11,7 @@ import zipfile
 
 import pytest
 
+import wording
 from conftest import ROOT, clean_environment
 
 WAIT_S = 900
@@ -82,7 +83,7 @@ def check_contents(wheel):
     with zipfile.ZipFile(wheel) as archive:
         names = archive.namelist()
         metadata = archive.read(next(name for name in names if name.endswith("dist-info/METADATA"))).decode()
-    assert "License-Expression: GPL-3.0-or-later AND MIT" in metadata
+    assert wording.LICENSE_EXPRESSION_GPL_3 in metadata
     assert any("libgsl" in name for name in names) and any(name.endswith("GPL-3.0-or-later.txt") for name in names)
     assert "rue_tuner/_rue_loader.so" in names
 
@@ -106,13 +107,13 @@ def check_shared_object(packages):
             closure.add(name)
             todo += (packages / "rue_tuner.libs").glob(name)
     assert not [name for name in closure if re.match("lib(gsl|jpeg|turbojpeg|sqlite3|lmdb)", name)], closure
-    assert "libjansson" in " ".join(closure) and "not found" not in run("ldd", own)
+    assert "libjansson" in " ".join(closure) and wording.NOT_FOUND not in run("ldd", own)
 
 
 def check_program(environment, folder, study):
     rue = environment / "bin/rue"
     libraries = run("ldd", next(environment.rglob("rue_tuner/bin/rue")))
-    assert "not found" not in libraries and "rue_tuner.libs/libgsl" in libraries
+    assert wording.NOT_FOUND not in libraries and "rue_tuner.libs/libgsl" in libraries
     assert run(rue, "--version").startswith("rue ")
     run(rue, "prepare", "--synthetic", "8", folder, "--quiet")
     subprocess.run([rue, "tune", folder, "--mode", "raw", "--model", "resnet18@h100", "--batch-size", "4", "--num-workers", "0,1", "--budget", "40trials",
@@ -153,7 +154,7 @@ def test_a_repaired_wheel_works_in_an_empty_environment(tools, tmp_path):
     check_program(empty, photos, tmp_path / "study")
     check_pythons(packages, photos)
     without = run(empty / "bin/python", "-c", ANY_PYTHON, photos)
-    assert "No module named 'numpy'" in without and "install it, or use output='torch'" in without, without
+    assert wording.NO_MODULE_NAMED_NUMPY in without and wording.INSTALL_IT_OR_USE in without, without
     numpy, torchvision = folder_of("numpy"), folder_of("torchvision")
     if numpy:
         assert float(run(empty / "bin/python", "-c", ANY_PYTHON, photos, PYTHONPATH=numpy))

@@ -11,6 +11,7 @@ import subprocess
 
 import pytest
 
+import wording
 from conftest import HANG_S, clean_environment, expect_failure, make_table, rankings, read_json
 
 pytestmark = pytest.mark.quick
@@ -67,7 +68,7 @@ def test_the_terminal_shows_the_tables_of_a_tuning_run(rue):
     done = analyze(rue, PLAIN)
     assert done.returncode == 0 and done.stderr == ""
     assert "day: 2 models, 3 configurations" in done.stdout and "images" not in done.stdout
-    assert "Use batch_size 64, num_workers 1 for day data: 7.5 % mean regret over 2 models" in done.stdout
+    assert wording.USE_BATCH_SIZE_NUM_WORKERS_FOR_DAY_DATA_MEAN.format(64, 1, "7.5", 2) in done.stdout
 
 
 def shared_table():
@@ -107,7 +108,7 @@ def test_the_published_figures_are_reproduced(rue):
         for c, count in votes.items():
             assert by_cell[c]["top_n_count"] == count
     text = rue("analyze", path, "--map", "mode=dataset_type,time_s=end_to_end_s").stdout
-    assert "batch_size 128, num_workers 8 has more votes" in text
+    assert wording.BATCH_SIZE_NUM_WORKERS_HAS.format(128, 8) in text
 
 
 @pytest.mark.parametrize("change", [
@@ -205,7 +206,7 @@ def test_configurations_with_missing_or_failed_cells_are_not_ranked_and_reported
     for c, word in (((32, 2), "no room"), ((64, 1), "the time is 'oom'"), ((128, 1), "")):
         assert by_cell[c]["mean_regret_ratio"] is None and [miss["reason"] for miss in by_cell[c]["misses"] if word in (miss["reason"] or "")], by_cell[c]
     assert by_cell[128, 1]["coverage"]["ok"] == 1
-    assert "Not ranked: 3 of 4 configurations" in rue("analyze", "t.csv").stdout.replace("\n", " ")
+    assert wording.NOT_RANKED_OF_CONFIGURATIONS.format(3, 4) in rue("analyze", "t.csv").stdout.replace("\n", " ")
 
 
 def test_exit_code_is_4_if_no_configuration_is_ranked(rue):
@@ -214,7 +215,7 @@ def test_exit_code_is_4_if_no_configuration_is_ranked(rue):
 
 def test_modes_and_models_are_optional(rue):
     done = analyze(rue, "batch_size,num_workers,prefetch_factor,time_s\n32,1,2,5\n32,1,4,4\n")
-    assert done.returncode == 0 and "t.csv: 1 model, 2 configurations" in done.stdout and "no column 'model'" in done.stderr
+    assert done.returncode == 0 and "t.csv: 1 model, 2 configurations" in done.stdout and wording.NO_COLUMN_MODEL in done.stderr
     found = modes(rue("analyze", "t.csv", "--json", "--quiet"))["t.csv"]["config"]
     assert (found["batch_size"], found["num_workers"], found["prefetch_factor"]) == (32, 1, 4)
 
@@ -226,7 +227,7 @@ def test_jobs_of_different_sizes_are_ranked_apart(rue):
              for mode in json.loads(done.stdout)["recommendations"]}
     assert found == {100: [((64, 1), 0), ((32, 1), pytest.approx(0.1))], 1000: [((32, 1), 0)]}
     text = rue("analyze", "jobs.csv").stdout
-    assert "job of 100 images, 2 configurations" in text and "job of 1,000 images, 1 configuration" in text and "repeats" not in text
+    assert wording.JOB_OF_IMAGES_CONFIGURATIONS.format(100, 2) in text and wording.JOB_OF_IMAGES_CONFIGURATION.format("1,000", 1) in text and "repeats" not in text
 
 
 @pytest.mark.parametrize("mode", ["imagenette", "raw", "t.csv"])
@@ -238,7 +239,7 @@ def test_mode_and_format_remain_two_words(rue, mode):
     told = [(mode, "folder", None), (mode, "tensor", "uint8")]
     found = [part["variant"] for part in json.loads(analyze(rue, text, "--json").stdout)["recommendations"]]
     assert [(v["label"] or v["mode"], v["format"], v["dtype"]) for v in found] == told
-    assert f"Use batch_size 32, num_workers 1 for {mode} tensor uint8 data" in rue("analyze", "t.csv").stdout
+    assert wording.USE_BATCH_SIZE_NUM_WORKERS_FOR_TENSOR.format(32, 1, mode) in rue("analyze", "t.csv").stdout
 
 
 def test_a_format_that_is_too_long_is_refused(rue):
@@ -264,14 +265,14 @@ def test_a_table_of_a_run_gives_the_answer_of_the_run(rue, script):
     assert rue("tune", "--runner", one.command, "--quiet", "--out", "out", "--images", "128").returncode == 0
     done, run = rue("analyze", "out/trials.csv", "--json"), read_json(rue.folder / "out/recommendation.json")["recommendations"][0]
     mode = modes(done)["raw"]
-    assert mode["job_images"] == 128 and "whose measure is not joint" in done.stderr
+    assert mode["job_images"] == 128 and wording.WHOSE_MEASURE_IS_NOT in done.stderr
     assert {cell(c): c["mean_regret_ratio"] for c in mode["configs"]} == {cell(c): c["mean_regret_ratio"] for c in run["configs"]}
 
 
 def test_a_truncated_trial_is_skipped_with_a_note(rue):
     header = "model,batch_size,num_workers,requested_images,job_images,status,end_to_end_ns\n"
     done = analyze(rue, header + "a,32,0,64,1000,ok,100\na,32,2,1000,1000,ok,900\n")
-    assert done.returncode == 0 and "skipped trials: 1, shorter than the job" in done.stderr
+    assert done.returncode == 0 and wording.SKIPPED_TRIALS_SHORTER_THAN_THE_JOB.format(1) in done.stderr
     assert "1 configuration" in done.stdout
     expect_failure(analyze(rue, header + "a,32,0,64,1000,ok,100\n"), 5, "nothing to rank")
 
@@ -292,12 +293,12 @@ def check_study(rue, table, *words):
 
 def test_a_study_of_a_table_has_its_rows_and_its_ranking(rue):
     done = analyze(rue, PLAIN, "--study", "rue-out/deep")
-    assert done.returncode == 0 and "rue-out/deep/study.db" in done.stderr and "rue show rue-out/deep" in done.stderr
+    assert done.returncode == 0 and "rue-out/deep/study.db" in done.stderr and wording.RUE_SHOW_RUE_OUT in done.stderr
     rows = check_study(rue, "t.csv")
     assert rows == [(m, b, w, "ok", t * 10**9) for (m, b, w), t in TIMES.items()]
     assert (rue.folder / "out/trials.csv").read_text() == rue("show", "out", "--trials").stdout
     text = rue("show", "out").stdout
-    assert "day: 2 models, 3 configurations" in text and "Use batch_size 64, num_workers 1 for day data: 7.5 %" in text
+    assert "day: 2 models, 3 configurations" in text and wording.USE_BATCH_SIZE_NUM_WORKERS_FOR_DAY_DATA.format(64, 1, "7.5") in text
     (entry,) = json.loads(rue("list", "out", "--json").stdout)
     assert (entry["state"], entry["trials_ok"]) == ("complete", 6)
     assert rue("report", "out", "--quiet").returncode == 0 and "7.5" in (rue.folder / "out/report.md").read_text()
@@ -317,7 +318,7 @@ def test_a_study_of_a_table_keeps_all_repeats_failures_and_jobs(rue):
     stored = check_study(rue, "t.csv")
     assert [row[3:] for row in stored] == [("ok", 3 * 10**9), ("ok", 5 * 10**9), ("ok", 4 * 10**9), ("ok", 9 * 10**9), ("infeasible", None),
                                            ("failed", None), ("ok", 7 * 10**9), ("ok", 8 * 10**9)]
-    assert "it fell over" in rue("show", "out", "--trial", "6").stdout
+    assert wording.IT_FELL_OVER in rue("show", "out", "--trial", "6").stdout
     again = json.loads(rue("show", "out", "--json", "--top-n", "2").stdout)["recommendations"]
     assert [part["job_images"] for part in again] == [100, 200]
 
@@ -328,7 +329,7 @@ def test_a_study_of_a_table_grows_only_with_the_table(rue):
     assert len(check_study(rue, "t.csv", "--objective", "worst")) == 6
     (rue.folder / "t.csv").write_text(PLAIN + "day,ape,64,1,3\n")
     assert len(check_study(rue, "t.csv")) == 13
-    assert "6 trials of another" in rue("show", "out").stdout
+    assert wording.TRIALS_OF_ANOTHER.format(6) in rue("show", "out").stdout
 
 
 def test_the_trials_of_a_study_of_a_table_are_ranked_again(rue):
@@ -339,7 +340,7 @@ def test_the_trials_of_a_study_of_a_table_are_ranked_again(rue):
         db.execute("DELETE FROM trial WHERE id = 1")
         db.commit()
     text = rue("show", "out").stdout
-    assert "trials were added or deleted" in text and "day: 2 models" in text
+    assert wording.TRIALS_WERE_ADDED_OR_DELETED in text and "day: 2 models" in text
 
 
 def test_a_folder_that_cannot_be_a_study_of_the_table_is_refused(rue, script):

@@ -6,6 +6,7 @@ import subprocess
 
 import pytest
 
+import wording
 from conftest import HANG_S, clean_environment, expect_failure
 from test_analyze import HEADER, PLAIN, TIMES, analyze, cell, modes, ranking, shared_table
 
@@ -22,12 +23,12 @@ def words(done):
 def test_rows_that_differ_in_a_column_that_is_not_read_are_repeats(rue):
     done = analyze(rue, TWO_SETS)
     assert done.returncode == 0 and "2 repeats" in done.stdout
-    assert "ignored columns: set. Rows that differ only in these are repeats" in " ".join(done.stderr.split())
+    assert wording.IGNORED_COLUMNS_SET_ROWS in " ".join(done.stderr.split())
     assert set(modes(rue("analyze", "t.csv", "--map", "mode=set", "--json"))) == {"day", "night"}
 
 def test_the_heading_has_the_number_of_repeats(rue):
     assert "repeats" not in analyze(rue, PLAIN).stdout
-    assert "up to 3 repeats" in analyze(rue, PLAIN + "day,ape,32,1,10\nday,ape,32,1,10\n").stdout
+    assert wording.UP_TO_REPEATS.format(3) in analyze(rue, PLAIN + "day,ape,32,1,10\nday,ape,32,1,10\n").stdout
 
 
 # ---- columns ----
@@ -87,7 +88,7 @@ def test_a_column_without_a_time_does_not_count_as_times(rue):
                                          ("CUDA out of memory", "is infeasible")])
 def test_a_cell_that_is_not_a_time_is_reported(rue, text, state):
     done = analyze(rue, PLAIN.replace("day,bee,32,2,20\n", f"day,bee,32,2,{text}\n"))
-    assert done.returncode == 0 and f"32/2 {state} for bee" in words(done)
+    assert done.returncode == 0 and wording.FOR_BEE.format(32, 2, state) in words(done)
 
 
 def test_the_status_oom_is_infeasible(rue):
@@ -99,14 +100,14 @@ def test_the_status_oom_is_infeasible(rue):
 def test_equal_reasons_are_counted_together(rue):
     text = HEADER + "day,ape,32,1,n/a\nday,ape,64,1,n/a\nday,bee,32,1,n/a\nday,bee,64,1,7\n"
     done = analyze(rue, text)
-    assert done.returncode == 4 and "3 failed; reason of 3 cells: the time is 'n/a'" in words(done)
-    assert "infeasible" not in done.stdout + done.stderr and "were not measured" not in done.stdout
+    assert done.returncode == 4 and wording.FAILED_REASON_OF_CELLS.format(3, 3) in words(done)
+    assert "infeasible" not in done.stdout + done.stderr and wording.WERE_NOT_MEASURED not in done.stdout
 
 
 def test_one_cell_is_singular_in_the_message(rue):
     done = analyze(rue, HEADER.replace("\n", ",status\n") + "day,ape,32,1,,infeasible\n")
-    assert done.returncode == 4 and "of 1 cell (a model with a configuration) 1 is infeasible" in words(done)
-    assert "no configuration was measured" not in done.stderr, "it has been said"
+    assert done.returncode == 4 and wording.OF_CELL_A_MODEL.format(1, 1) in words(done)
+    assert wording.NO_CONFIGURATION_WAS_MEASURED not in done.stderr, "it has been said"
 
 
 # ---- repeats that failed ----
@@ -115,7 +116,7 @@ def test_a_failed_repeat_is_reported(rue):
     text = PLAIN.replace("time_s", "time_s,status,reason").replace("\n", ",,\n").replace("reason,,", "reason")
     text += "day,ape,64,1,,failed,OOM\nday,bee,32,1,,timeout,\n"
     done = analyze(rue, text)
-    assert "Use batch_size 64, num_workers 1" in words(done) and "1 of 2 repeats gave no time: OOM (ape)" in words(done)
+    assert wording.USE_BATCH_SIZE_NUM_WORKERS.format(64, 1) in words(done) and wording.OF_REPEATS_GAVE_NO_TIME_OOM.format(1, 2) in words(done)
     mode = modes(rue("analyze", "t.csv", "--json"))["day"]
     assert {cell(c): c["missed_repeats"] for c in mode["configs"]} == {(64, 1): 1, (32, 2): 0, (32, 1): 1}
     assert mode["evidence"]["missed_repeats"] == 1
@@ -136,17 +137,17 @@ def test_an_infeasible_repeat_is_not_called_failed(rue, rows, words):
 def test_a_worst_model_that_is_not_worse_is_not_named(rue):
     text = HEADER + "".join(f"day,{m},{b},1,{b}\n" for m in ("ape", "bee") for b in (32, 64))
     done = analyze(rue, text)
-    assert "0.0 % mean regret over 2 models." in words(done) and "(ape)" not in words(done)
+    assert wording.MEAN_REGRET_OVER_MODELS.format("0.0", 2) in words(done) and "(ape)" not in words(done)
     row = next(line for line in done.stdout.splitlines() if line.startswith("→"))
     assert "ape" not in row and "bee" not in row
 
 
 def test_one_model_has_one_regret_and_its_name_only_if_the_table_has_it(rue):
     done = analyze(rue, "batch_size,num_workers,time_s\n32,1,5\n32,2,4\n")
-    assert "mean regret" not in done.stdout and "worst" not in done.stdout and "all" not in done.stdout
+    assert wording.MEAN_REGRET_2 not in done.stdout and "worst" not in done.stdout and "all" not in done.stdout
     assert "0.0 % regret." in words(done)
     done = analyze(rue, "model,batch_size,num_workers,time_s\nape,32,1,5\nape,32,2,4\n")
-    assert "mean regret" not in done.stdout and "0.0 % regret for ape" in words(done)
+    assert wording.MEAN_REGRET_2 not in done.stdout and wording.REGRET_FOR_APE.format("0.0") in words(done)
 
 
 def test_no_line_has_only_blanks(rue):
@@ -156,8 +157,8 @@ def test_no_line_has_only_blanks(rue):
 def test_raw_and_preprocessed_times_of_an_unknown_job_are_compared(rue):
     text = PLAIN.replace("day", "raw") + "".join(f"preprocessed,{row[:-2]}{int(row[-2:]) // 2}\n" for row in ROWS)
     done = analyze(rue, text)
-    assert "From raw (64/1) to preprocessed" in words(done) and "time of the job" in words(done)
-    assert "per image" not in done.stdout and "saved" not in done.stdout
+    assert wording.FROM_RAW_TO_PREPROCESSED.format(64, 1) in words(done) and wording.TIME_OF_THE_JOB in words(done)
+    assert wording.PER_IMAGE not in done.stdout and "saved" not in done.stdout
     found = json.loads(rue("analyze", "t.csv", "--json").stdout)["comparisons"][0]
     assert found["mean_speedup_ratio"] > 1.9 and found["saved_ns_per_image"] is None
 

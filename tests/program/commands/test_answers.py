@@ -3,6 +3,7 @@ import json
 
 import pytest
 
+import wording
 from conftest import expect_failure, make_table, read_json
 
 HEADER = "mode,model,batch_size,num_workers,time_s\n"
@@ -33,14 +34,14 @@ def test_the_smallest_set_follows_its_epsilon(rue):
     assert members(mode) == {16: ["ape", "bee"], 32: ["cow", "dog"]}
     assert mode["smallest_set"]["exact"] and mode["smallest_set"]["epsilon_ratio"] == 0.02
     assert mode["smallest_set"]["mean_regret_ratio"] == pytest.approx(0.0025)
-    assert "With these 2 configurations every model is within 2 % of its own best: 16/1 for ape, bee; 32/1 for cow, dog." in shown
+    assert wording.WITH_THESE_CONFIGURATIONS_EVERY.format(2, 2, 16, 1, 32, 1) in shown
     mode, shown = analyze(rue, CSV, "--set-epsilon", "0.5%")
     assert members(mode) == {16: ["ape", "bee"], 32: ["cow"], 256: ["dog"]}
     mode, shown = analyze(rue, CSV, "--set-epsilon", "5%")
     assert members(mode) == {64: list(MODELS)}
-    assert "With the recommended configuration every model is within 5 % of its own best." in shown
+    assert wording.WITH_THE_RECOMMENDED_CONFIGURATION.format(5) in shown
     mode, shown = analyze(rue, CSV, "--set-epsilon", "5%", "--weights", "ape=50,bee=50")
-    assert "With 64/1 every model is within 5 % of its own best." in shown
+    assert wording.WITH_EVERY_MODEL_IS_WITHIN.format(64, 1, 5) in shown
 
 
 def test_an_invalid_set_epsilon_is_a_usage_error(rue):
@@ -61,15 +62,15 @@ def test_unmeasured_models_are_estimated_by_leaving_out_each_model(rue):
     assert left == {"ape": (32, pytest.approx(0.1)), "bee": (32, pytest.approx(0.1)),
                     "cow": (16, pytest.approx(0.1)), "dog": (16, pytest.approx(0.1))}
     assert mode["leave_one_out"]["mean_regret_ratio"] == pytest.approx(0.1)
-    assert "Expect 10.0 % regret on average for a model that was not measured, 10.0 % at worst (estimated by leaving out" in shown
+    assert wording.EXPECT_REGRET_ON_AVERAGE.format("10.0", "10.0") in shown
     two = "".join(line for line in CSV.splitlines(True) if "cow" not in line and "dog" not in line)
     mode, shown = analyze(rue, two)
-    assert mode["leave_one_out"] is None and "not measured" not in shown
+    assert mode["leave_one_out"] is None and wording.NOT_MEASURED not in shown
 
 
 def test_a_table_has_no_memory_and_one_repeat_gives_no_interval(rue):
     mode, shown = analyze(rue, CSV)
-    assert mode["pareto_front"] is None and mode["interval"] is None and "CI" not in shown and "loaded batches" not in shown
+    assert mode["pareto_front"] is None and mode["interval"] is None and "CI" not in shown and wording.LOADED_BATCHES not in shown
 
 
 def test_repeats_give_an_interval(rue):
@@ -81,7 +82,7 @@ def test_repeats_give_an_interval(rue):
     assert 0 < interval["mean_low_ratio"] < 0.04 < interval["mean_high_ratio"] < 0.08
     assert 0 < interval["max_low_ratio"] < 0.04 < interval["max_high_ratio"] < 0.12
     low, high = (f"{100 * interval[f'mean_{end}_ratio']:.1f}" for end in ("low", "high"))
-    assert f"4.0 % mean regret over 4 models (95 % CI {low} to {high} %), worst model 4.0 % (ape)" in shown
+    assert wording.MEAN_REGRET_OVER_MODELS_CI.format("4.0", 4, 95, low, high, "4.0") in shown
 
 
 def front(told):
@@ -116,7 +117,7 @@ def test_a_configuration_that_needs_much_less_memory_is_named(rue, script):
     times = make_table(MODELS[:2], [16, 32, 64], [1], lambda model, b, w: 1000 - b)
     one = script(times, hello=dict(loader="rue"), images=256)
     done = rue("tune", "--runner", one.command, "--quiet", "--out", "out", "--details")
-    assert "32/1 needs 58 MB for loaded batches in place of 116 MB, at 3.4 points more regret." in plain(done.stdout)
+    assert wording.NEEDS_MB_FOR_LOADED.format(32, 1, 58, 116, "3.4") in plain(done.stdout)
 
 
 @pytest.mark.parametrize("repeats", [1, 3])

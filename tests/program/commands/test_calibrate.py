@@ -5,6 +5,7 @@ import re
 import subprocess
 
 import pytest
+import wording
 from conftest import HANG_S, clean_environment, expect_failure, make_table, read_json
 
 
@@ -43,11 +44,11 @@ def test_a_device_table_has_the_times_of_batches(rue):
 def test_a_batch_size_that_does_not_fit_ends_the_row_of_a_model(rue, tmp_path):
     models, table = calibrate(rue, "resnet18,vit_b_16", "--device", write_table(tmp_path), "--batch-size", "4,8,16,32")
     assert models["resnet18"]["batch_size"] == [4, 8] and models["resnet18"]["infeasible"] == [16, 32]
-    assert models["resnet18"]["largest_batch"] == 8 and "does not fit" in models["resnet18"]["reason"]
+    assert models["resnet18"]["largest_batch"] == 8 and wording.DOES_NOT_FIT in models["resnet18"]["reason"]
     assert models["vit_b_16"]["batch_size"] == [4, 8, 16, 32] and models["vit_b_16"]["reason"] is None
     assert table["title"] == "a toaster"
     done = rue("calibrate", "resnet18", "--device", "toaster.json", "--batch-size", "8,16", "--batches", "1", "--out", "again.json")
-    assert "a toaster:" in done.stdout and "does not fit into the memory of a toaster" in " ".join(done.stdout.split())
+    assert "a toaster:" in done.stdout and wording.DOES_NOT_FIT_INTO in " ".join(done.stdout.split())
     expect_failure(rue("calibrate", "resnet18", "--device", "toaster.json", "--batch-size", "16"), 4, "at most 8 of resnet18")
 
 
@@ -84,7 +85,7 @@ def test_a_table_that_cannot_be_written_is_reported_before_the_trials(rue, tmp_p
     for path in "nowhere/x.json", "folder.json":
         done = rue("calibrate", "resnet18", "--device", "h100", "--batch-size", "1", "--batches", "1", "--out", path)
         expect_failure(done, 6, "cannot write", path)
-        assert "batch size 1" not in done.stderr
+        assert wording.BATCH_SIZE.format(1) not in done.stderr
 
 
 @pytest.mark.quick
@@ -174,8 +175,8 @@ def test_the_runner_simulates_the_profile_of_the_request(rue):
 def test_a_batch_that_does_not_fit_is_infeasible_on_the_named_device(rue):
     told = dict(batch_size=[1], batch_ns=[1000], largest_batch=1)
     answer = ask(rue, model="resnet50@h100", profile=told)
-    assert answer["status"] == "infeasible" and "memory of an NVIDIA H100" in answer["reason"]
-    assert "memory of its device" in ask(rue, model="ape", profile=told)["reason"]
+    assert answer["status"] == "infeasible" and wording.MEMORY_OF_AN_NVIDIA in answer["reason"]
+    assert wording.MEMORY_OF_ITS_DEVICE in ask(rue, model="ape", profile=told)["reason"]
 
 
 @pytest.mark.parametrize("profile, said", [
@@ -198,6 +199,6 @@ def test_a_study_reports_that_its_models_slept_too_long(rue, script):
         done = rue("tune", "--runner", script(times, faults=fault).command, "--strategy", "grid", "--quiet", "--out", name)
         assert done.returncode == 0, done.stderr
         shown = " ".join(rue("show", name).stdout.split())
-        assert ("slept 12.5 % too long" in " ".join(done.stdout.split())) == ("slept 12.5 % too long" in shown) == said
+        assert (wording.SLEPT_TOO_LONG.format("12.5") in " ".join(done.stdout.split())) == (wording.SLEPT_TOO_LONG.format("12.5") in shown) == said
         evidence = read_json(rue.folder / name / "recommendation.json")["recommendations"][0]["evidence"]
         assert evidence["sleep_overshoot_ratio"] == (0.125 if said else None)

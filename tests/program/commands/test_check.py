@@ -6,6 +6,7 @@ import signal
 
 import pytest
 
+import wording
 from conftest import expect_failure, finish, make_table, read_json, wait_until
 
 BATCHES, WORKERS, MODELS = [16, 32, 64, 128], [1, 2, 4, 8], ["ape", "bee", "cow"]
@@ -39,7 +40,7 @@ def test_a_recommendation_holds_on_the_same_machine_and_no_file_is_written(rue, 
     before, since = files(rue.folder), len(runner.requests())
     done = check(rue, runner)
     assert done.returncode == 0, (done.stdout, done.stderr)
-    assert "still holds here: batch_size 32, num_workers 4 is within" in done.stdout
+    assert wording.STILL_HOLDS_HERE_BATCH_SIZE_NUM_WORKERS_IS_WITHIN.format(32, 4) in done.stdout
     assert re.search(r"of the best of \d+ configurations\.", " ".join(done.stdout.split()))
     assert files(rue.folder) == before
     asked = runner.requests()[since:]
@@ -73,7 +74,7 @@ def test_the_sentence_about_one_configuration_is_singular(rue, runner):
     tune(rue, runner, "--batch-size", "32", "--num-workers", "4")
     done = check(rue, runner)
     assert done.returncode == 0, (done.stdout, done.stderr)
-    assert "still holds here: batch_size 32, num_workers 4 runs as before; it is the only configuration." in " ".join(done.stdout.split())
+    assert wording.STILL_HOLDS_HERE_BATCH_SIZE_NUM_WORKERS_RUNS.format(32, 4) in " ".join(done.stdout.split())
 
 
 @pytest.mark.quick
@@ -82,14 +83,14 @@ def test_a_recommendation_does_not_hold_if_another_configuration_is_faster(rue, 
     runner.write(ns_per_image=make_table(MODELS, BATCHES, WORKERS, lambda m, b, w: time_ns(m, b, 4) + w * 500000))
     done = check(rue, runner)
     expect_failure(done, 5, "not hold here", "--prior out/recommendation.json")
-    assert "does not hold here:" in done.stdout or "may not hold here:" in done.stdout
+    assert wording.DOES_NOT_HOLD_HERE in done.stdout or wording.MAY_NOT_HOLD_HERE in done.stdout
 
 
 def test_a_uniformly_slower_machine_is_reported(rue, runner):
     tune(rue, runner)
     runner.write(ns_per_image=make_table(MODELS, BATCHES, WORKERS, lambda *cell: time_ns(*cell) * 14 // 10))
     done = check(rue, runner)
-    assert "Trials take 1.40 times as long here." in done.stdout.replace("\n", " "), done.stdout
+    assert wording.TRIALS_TAKE_TIMES_AS_LONG.format("1.40") in done.stdout.replace("\n", " "), done.stdout
 
 
 def test_a_configuration_that_no_longer_runs_does_not_hold(rue, runner):
@@ -97,7 +98,7 @@ def test_a_configuration_that_no_longer_runs_does_not_hold(rue, runner):
     runner.write(infeasible_above=16)
     done = check(rue, runner)
     expect_failure(done, 5, "does not hold here")
-    assert "batch_size 32, num_workers 4 is infeasible: the batches do not fit" in " ".join(done.stdout.split())
+    assert wording.BATCH_SIZE_NUM_WORKERS_IS_INFEASIBLE_THE_BATCHES.format(32, 4) in " ".join(done.stdout.split())
 
 
 def answers(cell, **answer):
@@ -139,7 +140,7 @@ def test_a_first_batch_that_is_too_late_here_does_not_hold(rue, runner):
     done = check(rue, runner)
     expect_failure(done, 5, "does not hold here")
     words = " ".join(done.stdout.split())
-    assert "batch_size 32, num_workers 4 is infeasible: its first batch comes after 900 ms, and the limit is 500 ms" in words
+    assert wording.BATCH_SIZE_NUM_WORKERS_IS_INFEASIBLE_ITS.format(32, 4, 900, 500) in words
 
 
 def test_differences_from_the_study_are_reported_first(rue, runner):
@@ -227,8 +228,8 @@ def test_models_that_the_runner_no_longer_has_are_skipped(rue, runner):
     tune(rue, runner)
     runner.write(hello=dict(models=["bee", "elk"]))
     done = check(rue, runner)
-    assert "the model ape is unknown here" in done.stderr.replace("\n", " ")
-    assert "1 of the 3 models" in done.stdout.replace("\n", " ")
+    assert wording.THE_MODEL_APE_IS_UNKNOWN in done.stderr.replace("\n", " ")
+    assert wording.OF_THE_MODELS.format(1, 3) in done.stdout.replace("\n", " ")
     runner.write(hello=dict(models=["elk"]))
     expect_failure(check(rue, runner), 2, "does not know any model")
 
@@ -256,7 +257,7 @@ def test_a_variant_that_cannot_be_checked_uses_no_budget(rue, runner):
 
     assert tried("2s", own) < tried("10s", own) == tried("10s", own, dict(own, goal="throughput"))
     document = json.loads(rue("check", "parts.json", "--runner", runner.command, "--json").stdout)
-    assert document["holds"] and document["unchecked"] == ["raw scripted"] and "not checked: its goal" in document["checks"][1]["sentence"]
+    assert document["holds"] and document["unchecked"] == ["raw scripted"] and wording.NOT_CHECKED_ITS_GOAL in document["checks"][1]["sentence"]
 
 
 def test_a_file_that_is_not_a_recommendation_is_named(rue, photos):
@@ -281,12 +282,12 @@ def test_a_folder_of_photos_is_checked_with_rue_s_own_runner(rue, own_photos):
     done = rue("check", "out", "--budget", "4s")
     assert done.returncode in (0, 5), done.stderr  # how fast a busy machine is, is nobody's fault
     lines = done.stdout.replace("\n", " ")
-    assert "raw folder: " in lines and re.search(r"trials +measured / expected time", lines)
-    assert "its data were a converted sample" in lines, "the converted sample is gone"
+    assert wording.RAW_FOLDER in lines and re.search(r"trials +measured / expected time", lines)
+    assert wording.ITS_DATA_WERE_A_CONVERTED in lines, "the converted sample is gone"
     moved = rue.folder / "moved"
     shutil.copytree(own_photos, moved)
     next(iter(sorted(moved.rglob("*.jpg")))).unlink()
-    assert "the data are not those of the study" in rue("check", "out", moved, "--budget", "4s").stdout.replace("\n", " ")
+    assert wording.THE_DATA_ARE_NOT in rue("check", "out", moved, "--budget", "4s").stdout.replace("\n", " ")
     for photo in moved.rglob("*.jpg"):
         photo.write_bytes(photo.read_bytes()[:300])
     expect_failure(rue("check", "out", moved, "--budget", "4s"), 3, "--bad-images replace")

@@ -13,6 +13,7 @@ import subprocess
 
 import pytest
 
+import wording
 from conftest import HANG_S, ROOT, clean_environment, error_line, expect_failure, make_table, map_tensor, read_json, stop, wait_until
 
 pytestmark = pytest.mark.quick
@@ -92,7 +93,7 @@ def test_the_table_is_the_golden_one(rue, script):
 
 def test_the_table_without_unicode_is_ascii(rue, script):
     done = rue("tune", "--runner", script(TABLE).command, "--quiet", env=dict(LC_ALL="C"))
-    assert done.returncode == 0 and done.stdout.isascii() and "Use batch_size" in done.stdout
+    assert done.returncode == 0 and done.stdout.isascii() and wording.USE_BATCH_SIZE in done.stdout
 
 
 # ---- wrong words ----
@@ -216,7 +217,7 @@ def test_settings_of_tune_do_not_apply_to_prepare(rue, own_photos):
     """--images, --mode and --num-workers mean something else there: flags alone set them."""
     (rue.folder / "rue.json").write_text(json.dumps({"mode": "raw", "num-workers": "0,2,4"}))
     done = rue("prepare", own_photos, "all.tensor", env=dict(RUE_IMAGES=3, RUE_MODE="all", RUE_NUM_WORKERS="0..8"))
-    assert done.returncode == 0 and "all.tensor: 20 images converted in" in done.stderr and "note:" not in done.stderr
+    assert done.returncode == 0 and wording.ALL_TENSOR_IMAGES_CONVERTED.format(20) in done.stderr and "note:" not in done.stderr
     assert rue("prepare", own_photos, "three.tensor", "--images", "3", env=dict(RUE_DTYPE="uint8")).returncode == 0
     assert (rue.folder / "three.tensor").stat().st_size < 4 * 3 * 224 * 224 * 3, "other settings hold"
 
@@ -316,7 +317,7 @@ def test_damaged_photos_are_replaced_and_counted(rue, own_photos):
     at = lines[0].split(",").index("bad_images")
     assert {line.split(",")[at] for line in lines[1:]} == {"4"}
     done = rue("prepare", own_photos, "x.tensor", "--bad-images", "replace", "--dtype", "uint8")
-    assert done.returncode == 0 and "4 images could not be decoded and were replaced by others" in done.stderr
+    assert done.returncode == 0 and wording.IMAGES_COULD_NOT_BE.format(4) in done.stderr
 
 
 def test_only_damaged_photos_fail_the_study(rue, tmp_path):
@@ -431,7 +432,7 @@ def test_standard_output_on_a_full_disk_fails(rue, photos, words):
     with open("/dev/full", "w") as full:
         done = subprocess.run([rue.program, *words, photos], cwd=rue.folder, stdout=full, stderr=subprocess.PIPE, text=True,
                               env=clean_environment(), timeout=HANG_S)
-    assert done.returncode == 6 and "cannot write the" in done.stderr.splitlines()[-1]
+    assert done.returncode == 6 and wording.CANNOT_WRITE_THE in done.stderr.splitlines()[-1]
 
 
 def test_a_study_writes_into_one_folder(rue, own_photos):
@@ -464,7 +465,7 @@ def test_inspect_a_tensor_file(rue, own_photos):
     assert (about["mode"], about["format"], about["dtype"], about["items"]) == ("preprocessed", "tensor", "uint8", 20)
     assert about["item_bytes"] == dict.fromkeys(("median", "smallest", "largest"), 3 * 224 * 224)
     assert about["classes"] == json.loads(rue("inspect", own_photos, "--json").stdout)["classes"]
-    assert "format   tensor, uint8" in rue("inspect", "x.tensor").stdout
+    assert wording.FORMAT_TENSOR_UINT8 in rue("inspect", "x.tensor").stdout
 
 
 @pytest.mark.parametrize("damage", [lambda b: b[:-1], lambda b: b[:5000], lambda b: b[:50], lambda b: b[:9] + b"\xff" + b[10:]])
@@ -520,10 +521,10 @@ def test_prepare_a_sample(rue, photos):
     assert files["a"] == files["b"] != files["c"]
     assert len(read_tensor_file(rue.folder / "a")[0]) == 5
     done = rue("prepare", photos, "d", "--images", "5000", "--dtype", "uint8")
-    assert done.returncode == 0 and f"{photos} has only 48" in " ".join(done.stderr.split())
+    assert done.returncode == 0 and wording.HAS_ONLY_2.format(photos, 48) in " ".join(done.stderr.split())
     assert len(read_tensor_file(rue.folder / "d")[0]) == 48, "no more than there are"
     done = rue("prepare", photos, "e", "--images", "48", "--dtype", "uint8")
-    assert done.returncode == 0 and "has only" not in done.stderr
+    assert done.returncode == 0 and wording.HAS_ONLY not in done.stderr
 
 
 def test_prepare_does_not_replace_without_force(rue, photos):
@@ -588,5 +589,5 @@ def test_the_runner_answers_by_hand(rue, own_photos):
     assert hello["protocol"] == "rue.runner/1" and hello["loader"] == "rue" and opened["images"] == 20
     assert (trial["id"], trial["status"], trial["images"], trial["batches"]) == (7, "ok", 20, 5) and trial["config"] == config
     assert trial["load_wait_ns"] + trial["compute_ns"] + trial["shutdown_ns"] == trial["end_to_end_ns"]
-    assert (dance["id"], dance["status"]) == (8, "failed") and "unknown op" in dance["reason"]
+    assert (dance["id"], dance["status"]) == (8, "failed") and wording.UNKNOWN_OP in dance["reason"]
     assert garbage["id"] is None and garbage["status"] == missing["status"] == "failed" and "/no/such" in missing["reason"]

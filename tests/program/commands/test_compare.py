@@ -7,6 +7,7 @@ import sqlite3
 
 import pytest
 
+import wording
 from conftest import expect_failure, read_json, wait_until
 
 WORDS = ["--model", "none,sleep:1ms/image", "--batch-size", "4,8", "--num-workers", "0,1", "--strategy", "grid", "--sample", "8"]
@@ -46,7 +47,7 @@ def test_repeats_give_an_interval_of_the_payback(rue, variants):
     assert done.returncode == 0, done.stderr
     packed = json.loads(done.stdout)["comparisons"][0]["models"][0]
     if packed["confidence"] is None:
-        assert "Not reliable: the machine changed its speed" in rue("show", "out").stdout
+        assert wording.NOT_RELIABLE_THE_MACHINE in rue("show", "out").stdout
         return
     assert packed["confidence"] == 0.95
     assert 0 < packed["low_epochs"] < packed["break_even_epochs"] and (packed["high_epochs"] or 1e9) > packed["break_even_epochs"]
@@ -59,8 +60,8 @@ def test_the_page_has_the_payback_of_converting(rue, variants):
     text = " ".join(done.stdout.split())
     assert done.returncode == 0, done.stderr
     assert " cost " in done.stderr and " cost " not in done.stdout, "the plan was shown first"
-    assert "each variant with its own best" in text and "One configuration for both variants" in text and "have a fixed crop" in text
-    assert "Use preprocessed tensor uint8 with" in text and "making it pays back" in text
+    assert wording.EACH_VARIANT_WITH_ITS in text and wording.ONE_CONFIGURATION_FOR_BOTH_VARIANTS in text and wording.HAVE_A_FIXED_CROP in text
+    assert wording.USE_PREPROCESSED_TENSOR_UINT8 in text and wording.MAKING_IT_PAYS_BACK in text
     shown = rue("show", "out")
     assert shown.returncode == 0 and "artial" not in shown.stdout, "it is a study like any other, and whole"
     kept = sorted((path.name, path.stat().st_size) for path in (rue.folder / "out").iterdir())
@@ -70,8 +71,8 @@ def test_the_page_has_the_payback_of_converting(rue, variants):
 
 def test_a_variant_that_cannot_be_converted_is_reported(rue, variants):
     done = rue("compare", "u8.tensor", "copy", *WORDS, "--out", "out")
-    assert done.returncode == 0 and "copy cannot be made from" in " ".join(done.stderr.split()), "no image is made of tensors"
-    assert "making it pays" not in done.stdout
+    assert done.returncode == 0 and wording.COPY_CANNOT_BE_MADE in " ".join(done.stderr.split()), "no image is made of tensors"
+    assert wording.MAKING_IT_PAYS not in done.stdout
 
 
 def test_bad_data_are_reported_before_any_file_is_written(rue, variants):

@@ -11,6 +11,7 @@ import time
 
 import pytest
 
+import wording
 from conftest import HANG_S, PROGRAM, ROOT, clean_environment
 
 SHELL = ROOT / "tuner" / "shell"
@@ -183,7 +184,7 @@ def test_the_runner_answers_its_example(rue):
 
 def test_the_manual_has_no_warnings(page):
     shown = render(page)
-    assert max(map(len, shown.splitlines())) <= 80 and "Exit codes" in shown
+    assert max(map(len, shown.splitlines())) <= 80 and wording.EXIT_CODES in shown
     assert not re.search(r"\\[fe&]", shown), "no markup is left over"
 
 
@@ -193,5 +194,5 @@ def test_manual_and_completion_are_installed(tmp_path):
         pytest.skip("skipped: this is no build folder")
     subprocess.run(["cmake", "--install", build, "--prefix", tmp_path], check=True, stdout=subprocess.DEVNULL)
     bash, zsh = tmp_path / "share/bash-completion/completions/rue", tmp_path / "share/zsh/site-functions/_rue"
-    assert "complete -o default -F _rue rue" in bash.read_text() and zsh.read_text().startswith("#compdef rue\n")
+    assert wording.COMPLETE_O_DEFAULT_F in bash.read_text() and zsh.read_text().startswith("#compdef rue\n")
     assert (tmp_path / "share/man/man1/rue.1").read_text() == (build / "rue.1").read_text()

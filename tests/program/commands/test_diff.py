@@ -5,6 +5,7 @@ import statistics
 
 import pytest
 
+import wording
 from conftest import expect_failure, make_table, unwrap
 
 MODELS = ["ape", "bee", "cow"]
@@ -56,8 +57,8 @@ def test_only_cells_that_changed_beyond_noise_are_named(rue, study):
     back = differ(rue, "b", "a")["variants"][0]
     assert cells(back, "faster") == {("bee", "16/0")} and not cells(back, "slower")
     text = unwrap(rue("diff", "a", "b").stdout)
-    assert "The recommendation stays batch_size 32, num_workers 2." in text
-    assert "Of 27 common cells (a model with a configuration), 1 is slower and 0 are faster beyond noise" in text
+    assert wording.THE_RECOMMENDATION_STAYS_BATCH.format(32, 2) in text
+    assert wording.OF_COMMON_CELLS_A_MODEL.format(27, 1, 0) in text
 
 
 @pytest.mark.quick
@@ -73,8 +74,8 @@ def test_the_cost_of_the_first_answer_in_the_second_study(rue, study):
     ratio = statistics.geometric_mean(table[m]["32/2"] / table[m]["16/2"] for m in MODELS)
     assert found["first_in_second"]["time_ratio"] == pytest.approx(ratio, rel=1e-3)
     text = unwrap(rue("diff", "a", "b").stdout)
-    assert "The recommendation changes from batch_size 32, num_workers 2 to batch_size" in text
-    assert f"In b, batch_size 32, num_workers 2 has {100 * regret:.1f} % mean regret" in text and "more than noise" in text
+    assert wording.THE_RECOMMENDATION_CHANGES_FROM.format(32, 2) in text
+    assert wording.IN_B_BATCH_SIZE_NUM_WORKERS_HAS.format(32, 2, 100 * regret) in text and wording.MORE_THAN_NOISE in text
 
 
 def test_answers_that_are_equal_within_noise_are_called_so(rue, study):
@@ -82,8 +83,8 @@ def test_answers_that_are_equal_within_noise_are_called_so(rue, study):
     for name, factor in (("a", 1.01), ("b", 0.99), ("c", 0.5)):
         study(name, near(factor), "--repeats", "3", repeats=[1, 1.05, 0.95])
     tie = "In both studies the two are equally good within noise, so neither answer is wrong."
-    assert "The recommendation changes" in rue("diff", "a", "b").stdout and tie in unwrap(rue("diff", "a", "b").stdout)
-    assert "The recommendation changes" in rue("diff", "a", "c").stdout and tie not in unwrap(rue("diff", "a", "c").stdout)
+    assert wording.THE_RECOMMENDATION_CHANGES in rue("diff", "a", "b").stdout and tie in unwrap(rue("diff", "a", "b").stdout)
+    assert wording.THE_RECOMMENDATION_CHANGES in rue("diff", "a", "c").stdout and tie not in unwrap(rue("diff", "a", "c").stdout)
 
 
 @pytest.mark.quick
@@ -96,7 +97,7 @@ def test_without_repeats_noise_is_unknown_and_a_threshold_counts(rue, study):
     found = document["variants"][0]
     assert document["threshold_ratio"] == 0.1 and found["noise_unknown"] == 27
     assert cells(found, "slower") == {(m, "16/0") for m in MODELS} and all(c["change_ratio_low"] is None for c in found["cells"])
-    assert "Noise is unknown: nothing was measured twice. So a change counts from 10 % on." in unwrap(rue("diff", "a", "b").stdout)
+    assert wording.NOISE_IS_UNKNOWN_NOTHING_WAS_MEASURED_TWICE_SO.format(10) in unwrap(rue("diff", "a", "b").stdout)
 
 
 def test_jobs_of_other_lengths_are_not_compared_by_time(rue, study):
@@ -108,7 +109,7 @@ def test_jobs_of_other_lengths_are_not_compared_by_time(rue, study):
     assert {d["what"]: (d["first"], d["second"]) for d in document["differences"]} == {
         "images of the job": ("128", "256"), "shuffle": ("true", "false")}
     text = unwrap(rue("diff", "a", "b").stdout)
-    assert "Times are not compared: the job has 128 images in the first study, 256 in the second." in text
+    assert wording.TIMES_ARE_NOT_COMPARED.format(128, 256) in text
 
 
 def test_machine_loader_and_data_that_differ_are_listed(rue, study):
@@ -117,7 +118,7 @@ def test_machine_loader_and_data_that_differ_are_listed(rue, study):
     study("b", TIMES, hello=hello("two 2.0", "New CPU"), opened=dict(digest="bb"))
     listed = {d["what"]: (d["first"], d["second"]) for d in differ(rue, "a", "b")["differences"]}
     assert listed["machine: cpu"] == ("Old <CPU>", "New CPU") and listed["data digest"] == ("aa", "bb") and "loader" in listed
-    assert "A change of times may come from any of these." in rue("diff", "a", "b").stdout
+    assert wording.A_CHANGE_OF_TIMES in rue("diff", "a", "b").stdout
     assert "Old &lt;CPU&gt;" in page(rue, "a", "b") and "Old <CPU>" not in page(rue, "a", "b").split("<script")[0]
 
 
@@ -127,7 +128,7 @@ def test_a_study_is_not_different_from_itself(rue, study):
     document = differ(rue, "a", "a")
     found = document["variants"][0]
     assert document["differences"] == [] and (found["same"], found["slower"], found["faster"], found["median_ratio"]) == (True, 0, 0, 1)
-    assert "Nothing that the studies recorded of machine, loader, data and job." in unwrap(rue("diff", "a", "a").stdout)
+    assert wording.NOTHING_THAT_THE_STUDIES in unwrap(rue("diff", "a", "a").stdout)
 
 
 def test_spaces_may_differ(rue, study):
@@ -136,7 +137,7 @@ def test_spaces_may_differ(rue, study):
     found = differ(rue, "a", "b")["variants"][0]
     assert (found["models"], found["configs"], len(found["cells"])) == (2, 4, 8)
     assert found["first_in_second"]["mean_regret_ratio"] is None
-    assert "In b, batch_size 32, num_workers 2 is not in the search space." in unwrap(rue("diff", "a", "b").stdout)
+    assert wording.IN_B_BATCH_SIZE_NUM_WORKERS_IS_NOT.format(32, 2) in unwrap(rue("diff", "a", "b").stdout)
 
 
 def test_data_of_one_kind_match_by_what_they_are(rue, own_photos):
@@ -181,7 +182,7 @@ def test_the_page_has_a_heat_map_of_the_changes_and_the_numbers(rue, study):
     study("a", TIMES, "--repeats", "3", **NOISY)
     study("b", changed("16/0", 0.5, "bee"), "--repeats", "3", **NOISY)
     text = page(rue, "a", "b")
-    assert text.startswith("<!DOCTYPE html>") and "Change of the time (%), mean over models" in text
+    assert text.startswith("<!DOCTYPE html>") and wording.CHANGE_OF_THE_TIME in text
     assert len(re.findall(r"<svg ", text)) >= 1 + len(MODELS)  # the mean, and each model
     assert ">-50.0</text>" in text and "-50.0 %" in text
     assert len(re.findall('<rect class="h[ik]"', text)) == 8 + 26 and ">0.0</text>" in text, "hatched: no change"
@@ -200,7 +201,7 @@ def test_the_smallest_change_that_can_be_seen(rue, study):
     study("a", TIMES, "--repeats", "3", **NOISY)
     text = unwrap(rue("diff", "a", "a").stdout)
     factor = float(re.search(r"Changes of less than a factor of (\S+) are within noise", text).group(1))
-    assert 1.01 < factor < 1.1 and "are predicted" not in text
+    assert 1.01 < factor < 1.1 and wording.ARE_PREDICTED not in text
     study("b", {m: {c: t * (1 + 2 * (factor - 1)) for c, t in cells.items()} for m, cells in TIMES.items()}, "--repeats", "3", **NOISY)
     assert differ(rue, "a", "b")["variants"][0]["slower"] == 27
 

@@ -5,6 +5,7 @@ import subprocess
 import sys
 
 import pytest
+import wording
 from conftest import ROOT, expect_failure
 
 
@@ -25,7 +26,7 @@ def test_measured_times_are_shown_as_measured_and_others_as_estimates(rue):
     text = rue("models", "--batch-size", "32").stdout
     line = {text.split()[0]: text for text in text.splitlines() if text.startswith("  ")}
     assert "  22.9 ms" in line["resnet50"] and "~" in line["convnext_tiny"] and "11.6 %" in " ".join(text.split())
-    assert "nearest two" not in text
+    assert wording.NEAREST_TWO not in text
 
 
 def test_times_outside_of_the_measured_batch_sizes_are_marked(rue):
@@ -33,7 +34,7 @@ def test_times_outside_of_the_measured_batch_sizes_are_marked(rue):
     text = rue("models", "--batch-size", "1,32,100,2048").stdout
     row = next(line for line in text.splitlines() if "resnet18" in line)
     assert [time.startswith("~") for time in row.split()[-8::2]] == [True, False, False, True], row
-    assert "nearest two" in text
+    assert wording.NEAREST_TWO in text
     assert listed(rue)["resnet18"]["measured"] == [False, True, True, True]
 
 

@@ -6,6 +6,7 @@ import tarfile
 
 import pytest
 
+import wording
 from conftest import expect_failure, wait_until
 
 WORDS = ["--dtype", "uint8", "--num-workers", "1"]
@@ -68,7 +69,7 @@ def test_an_interruption_leaves_no_files(rue, many):
     process = begin(rue, many)
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=60)
-    assert process.returncode == 130 and "interrupted; nothing was written" in err
+    assert process.returncode == 130 and wording.INTERRUPTED_NOTHING_WAS_WRITTEN in err
     assert parts(rue) == [] and not (rue.folder / "x.tensor").exists()
 
 
@@ -185,7 +186,7 @@ def test_labels_that_do_not_exist_are_not_invented(rue, own_photos, first):
     done = rue("prepare", source, "two.tensor")
     assert done.returncode == 0, done.stderr
     assert list(read_tensor_labels(rue.folder / "two.tensor")) == [-1] * 3
-    assert "no labels found: all are -1" in " ".join(rue("inspect", "two.tensor").stdout.split())
+    assert wording.NO_LABELS_FOUND_ALL in " ".join(rue("inspect", "two.tensor").stdout.split())
 
 
 def test_labels_without_names_become_folders_in_their_order(rue, own_photos):
@@ -229,7 +230,7 @@ def test_bytes_before_and_after_are_those_on_storage(rue, own_photos):
     assert done.returncode == 0, done.stderr
     before, after = (rue.folder / "u8.tensor").stat().st_size, sum(path.stat().st_size for path in (rue.folder / "shards").glob("*.tar"))
     shown = [line for line in done.stderr.splitlines() if "became" in line][0]
-    assert f"{before / 1e6:.1f} MB became {after / 1e6:.1f} MB" in shown, (shown, before, after)
+    assert wording.MB_BECAME_MB.format(before / 1000000.0, after / 1000000.0) in shown, (shown, before, after)
 
 
 def test_names_that_a_folder_cannot_hold_are_refused(rue, own_photos):

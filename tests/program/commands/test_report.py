@@ -12,6 +12,7 @@ import xml.etree.ElementTree as ElementTree
 import pytest
 
 from browser import CHROMIUM, Browser
+import wording
 from conftest import HANG_S, ROOT, clean_environment, expect_failure, make_table, read_json, unwrap
 
 MODELS = ["ape", "bee", "cow"]
@@ -152,7 +153,7 @@ def test_the_probe_finds_what_is_wrong_with_a_page(study, browser, tmp_path):
             "overlap: above / below"]
         assert shown["asked"] == [(tmp_path / "other.svg").as_uri()] and shown["console"][0]["args"][0]["value"] == "no"
     bad.write_text(page.replace("</main>", "<script>document.title</script></main>"))
-    assert "Content Security Policy" in str(browser.open(bad, 400)["console"])
+    assert wording.CONTENT_SECURITY_POLICY in str(browser.open(bad, 400)["console"])
 
 
 # ---- other studies ----
@@ -165,7 +166,7 @@ def test_names_are_text(rue, own_photos):
     assert done.returncode == 0, done.stderr
     page = (rue.folder / ("o" + EVIL) / "report.html").read_text()
     check_alone(page)
-    assert "<img" not in page and "&lt;img src=x onerror=alert(1)&gt;&amp;amp;&#39;&quot;" in page
+    assert "<img" not in page and wording.LT_IMG_SRC_X.format(1) in page
 
 
 def test_what_a_runner_says_is_text(rue, script, browser):
@@ -194,7 +195,7 @@ def test_an_unfinished_study_has_a_page_that_says_so(rue, script):
                "--budget", "9trials").returncode in (0, 5)
     done = rue("report", "out", "--out", "page", "--quiet", env=NO_PNG)
     assert (done.returncode, done.stderr) == (0, "")
-    assert "Partial results" in (rue.folder / "page/report.html").read_text()
+    assert wording.PARTIAL_RESULTS in (rue.folder / "page/report.html").read_text()
 
 
 def test_failed_trials_are_listed_with_a_command(rue, own_photos):
@@ -202,7 +203,7 @@ def test_failed_trials_are_listed_with_a_command(rue, own_photos):
     assert rue("report", "out", env=NO_PNG).returncode == 0
     text = unwrap(re.sub(r"<[^>]+>", " ", (rue.folder / "out/report.html").read_text()))
     command = re.search(r"rue tune \S+ --model resnet18 --images \d+ --batch-size 8 --num-workers 2[^<]*?(?= \d+ |$)", text)
-    assert "gave no time" in text and command, text[-3000:]
+    assert wording.GAVE_NO_TIME in text and command, text[-3000:]
 
 
 # ---- bad input ----

@@ -8,6 +8,7 @@ import sqlite3
 import subprocess
 
 import pytest
+import wording
 from conftest import Rue, copy_photos, expect_failure, finish, read_plan, wait_until
 
 QUICK = ["--batch-size", "4,8", "--num-workers", "0..2", "--images", "40", "--quiet",
@@ -201,7 +202,7 @@ def test_a_spent_budget_skips_points(rue, script, tmp_path):
     shutil.copy(__file__, tmp_path / "d/x.jpg")
     words = ["scale", "d", "--runner", one.command, "--batch-size", "4,8", "--num-workers", "0..2", "--out", "out", "--quiet"]
     done = rue(*words, "--budget", "3trials")
-    assert done.returncode == 0 and "Partial results" in done.stdout, done.stderr
+    assert done.returncode == 0 and wording.PARTIAL_RESULTS in done.stdout, done.stderr
     assert len({row["trial"] for row in points(tmp_path / "out")}) == 3
     assert rue(*words).returncode == 0
     assert len({row["trial"] for row in points(tmp_path / "out")}) == 4
@@ -233,7 +234,7 @@ def test_a_trial_that_is_never_warm_is_marked_and_not_repeated(rue, script, tmp_
                  faults=[dict(when=dict(cell="8/1"), do="answer", answer=dict(cache_missed=1, read_bytes=7_000_000))])
     words = ["scale", own_photos, *QUICK, "--runner", one.command, "--out", "out"]
     done = rue(*words)
-    assert done.returncode == 0 and "1 trial was not warm" in done.stdout, done.stderr
+    assert done.returncode == 0 and wording.TRIAL_WAS_NOT_WARM.format(1) in done.stdout, done.stderr
     rows = points(tmp_path / "out")
     assert [row["cache_missed"] for row in rows] == ["", "", "", "1", ""] and float(rows[3]["read_mb"]) == 7
     assert rue(*words).returncode == 0

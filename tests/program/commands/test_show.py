@@ -7,6 +7,7 @@ import sqlite3
 
 import pytest
 
+import wording
 from conftest import edit_findings, expect_failure, finish, make_table, read_json, stop, without_maps
 
 MODELS = ["ape", "bee", "cow"]
@@ -69,7 +70,7 @@ def test_show_prints_the_result_of_interrupted_and_resumed_runs(rue, script):
     one.wait_for(22, process)
     stop(process, signal.SIGINT)
     check_same(rue)
-    assert "Partial results: interrupted after" in rue("show", "out").stdout
+    assert wording.PARTIAL_RESULTS_INTERRUPTED_AFTER in rue("show", "out").stdout
     told = json.loads(rue("show", "out", "--json").stdout)
     assert told["partial"] and told["partial_reason"].startswith("interrupted after")
     assert tune(rue, one).returncode == 0
@@ -97,7 +98,7 @@ def check_same_words(rue, done, out="out"):
     assert done.returncode == 0, done.stderr
     more = without_maps(rue("show", out, "--details", env=dict(COLUMNS=100)).stdout)
     page = done.stdout
-    assert len(more.splitlines()) > len(page.splitlines()) <= 36 + 8 * ("Low confidence" in page), "the run's page is read at a glance; a busy machine adds notes"
+    assert len(more.splitlines()) > len(page.splitlines()) <= 36 + 8 * (wording.LOW_CONFIDENCE in page), "the run's page is read at a glance; a busy machine adds notes"
     text = rue("show", out, env=dict(COLUMNS=100)).stdout
     assert without_maps(text) == done.stdout != text and len(text) > 500
     return done.stdout
@@ -108,7 +109,7 @@ def test_show_prints_the_result_of_a_run_on_photos(rue, photos):
                "--out", "out", "--budget", "5m", env=dict(COLUMNS=100))
     text = check_same_words(rue, done)
     check_same(rue)
-    assert str(photos) in text and "a sample converted for this comparison" in text
+    assert str(photos) in text and wording.A_SAMPLE_CONVERTED_FOR_THIS in text
     assert text.index("raw folder: 2 models") < text.index("preprocessed tensor float32: 2 models")
 
 
@@ -141,7 +142,7 @@ def test_the_loader_has_the_name_that_the_runner_reports(rue, script):
 def test_a_bound_on_measured_configurations_is_shown_as_such(rue, script):
     text = check_same_words(rue, tune(rue, script(TABLE, repeats=[1, 1.5, 1.1]), "--strategy", "grid", "--repeats", "3",
                                       env=dict(COLUMNS=100)))
-    assert "No other measured configuration is more than" in " ".join(text.split())
+    assert wording.NO_OTHER_MEASURED_CONFIGURATION in " ".join(text.split())
 
 
 def test_the_store_is_enough_without_reports(rue, script):
@@ -185,7 +186,7 @@ def test_the_cause_of_a_busy_machine_is_shown(rue, script):
     edit_findings(rue.folder / "out/study.db",
                   "json_set(findings, '$.provenance.busy_after', 'other processes used 1.3 CPUs')")
     text = rue("show", "out").stdout
-    assert "Low confidence, because the machine was busy: after the last trial, other processes used 1.3 CPUs." in text
+    assert wording.LOW_CONFIDENCE_BECAUSE_THE_MACHINE.format("1.3") in text
     assert json.loads(rue("show", "out", "--json").stdout)["provenance"]["busy_after"] == "other processes used 1.3 CPUs"
 
 
@@ -214,7 +215,7 @@ def test_a_study_without_findings_is_ranked_by_its_trials(rue, script):
     now = shown(rue, "out")
     assert regrets(now[0]["configs"]) == regrets(before[0]["configs"])
     assert now[0]["variant"]["image_key"] is None and now[0]["variant"]["label_key"] is None
-    assert "the last run ended without a report" in rue("show", "out").stdout
+    assert wording.THE_LAST_RUN_ENDED in rue("show", "out").stdout
     edit_findings(rue.folder / "out/study.db", "NULL")
     expect_failure(rue("show", "out"), 5, "run the same 'rue tune' again")
     count = len(one.joint())
@@ -238,7 +239,7 @@ def test_a_read_only_folder_is_shown(rue, script, unprivileged_rue):
     shutil.copytree(rue.folder / "out", unprivileged_rue.folder / "out")
     (unprivileged_rue.folder / "out").chmod(0o555)
     done = unprivileged_rue("show", "out")
-    assert done.returncode == 0 and "Use batch_size" in done.stdout and done.stderr == ""
+    assert done.returncode == 0 and wording.USE_BATCH_SIZE in done.stdout and done.stderr == ""
     assert "complete" in unprivileged_rue("list", ".").stdout
 
 
@@ -247,7 +248,7 @@ def test_a_running_study_is_shown(rue, script):
     process = rue.start("tune", "--runner", one.command, "--quiet", "--out", "out")
     one.wait_for(8, process)
     done = rue("show", "out")
-    assert done.returncode in (0, 5) and "a run is in progress" in done.stdout
+    assert done.returncode in (0, 5) and wording.A_RUN_IS_IN_PROGRESS in done.stdout
     told = json.loads(rue("show", "out", "--json").stdout)
     assert told["partial"] and told["partial_reason"] == "a run is in progress"
     assert "running" in rue("list", ".").stdout
@@ -261,11 +262,11 @@ def test_only_the_newest_circumstances_are_shown(rue, script):
     assert tune(rue, script(TABLE), "--images", "256").returncode == 0
     check_same(rue)
     text = rue("show", "out").stdout
-    assert "job of 256 images" in text and "job of 128 images" not in text and "has 27 trials of another job" in text
+    assert wording.JOB_OF_IMAGES.format(256) in text and wording.JOB_OF_IMAGES.format(128) not in text and wording.HAS_TRIALS_OF_ANOTHER.format(27) in text
     changed = script(TABLE, digest="d2")
     assert tune(rue, changed, "--images", "256").returncode == 0
     check_same(rue)
-    assert len(shown(rue, "out")) == 1 and "has 54 trials of another job" in rue("show", "out").stdout
+    assert len(shown(rue, "out")) == 1 and wording.HAS_TRIALS_OF_ANOTHER.format(54) in rue("show", "out").stdout
 
 
 def test_trials_outside_the_last_run_are_counted(rue, script):
@@ -275,10 +276,10 @@ def test_trials_outside_the_last_run_are_counted(rue, script):
     assert [mode["variant"]["mode"] for mode in shown(rue, "out")] == ["raw", "preprocessed"]
     assert tune(rue, one, "--mode", "raw").returncode == 0
     text = rue("show", "out").stdout
-    assert [mode["variant"]["mode"] for mode in shown(rue, "out")] == ["raw"] and "has 27 trials of another job" in text
+    assert [mode["variant"]["mode"] for mode in shown(rue, "out")] == ["raw"] and wording.HAS_TRIALS_OF_ANOTHER.format(27) in text
     assert tune(rue, one).returncode == 0
     assert [mode["variant"]["mode"] for mode in shown(rue, "out")] == ["raw", "preprocessed"]
-    assert "trials of another job" not in rue("show", "out").stdout
+    assert wording.TRIALS_OF_ANOTHER_JOB not in rue("show", "out").stdout
 
 
 def test_models_with_a_weight_may_have_no_trials_yet(rue, script):
@@ -287,7 +288,7 @@ def test_models_with_a_weight_may_have_no_trials_yet(rue, script):
     one.wait_for(2, process)
     stop(process)
     done = rue("show", "out")
-    assert "Partial results" in done.stdout and "none of the models" not in done.stderr
+    assert wording.PARTIAL_RESULTS in done.stdout and wording.NONE_OF_THE_MODELS not in done.stderr
     (entry,) = json.loads(rue("list", "out", "--json").stdout)
     assert (entry["state"], entry["trials_ok"]) == ("partial", 1)
     expect_failure(rue("show", "out", "--weights", "dog=2"), 2, "--weights: 'dog' is not one of the models")
@@ -316,7 +317,7 @@ def test_a_failed_repeat_is_reported_by_the_run_and_by_show(rue, script):
     run, mode = read_json(rue.folder / "out/recommendation.json")["recommendations"][0], shown(rue, "out")[0]
     assert cell(run) == best and run["evidence"]["missed_repeats"] == 1 and mode["evidence"]["missed_repeats"] == 1
     for text in (done.stdout, rue("show", "out").stdout):
-        assert "1 of 2 repeats gave no time: it fell over" in " ".join(text.split()) 
+        assert wording.OF_REPEATS_GAVE_NO_TIME_IT_FELL.format(1, 2) in " ".join(text.split()) 
     check_same(rue)
 
 
@@ -327,7 +328,7 @@ def test_trials_that_were_deleted_are_missing(rue, script):
         db.execute("DELETE FROM trial WHERE config LIKE '%16%'")
     db.close()
     text = " ".join(rue("show", "out").stdout.split())
-    assert "2 configurations" in text and "trials were added or deleted since the last run" in text
+    assert "2 configurations" in text and wording.TRIALS_WERE_ADDED_OR_DELETED_SINCE in text
     assert {cell(row)[0] for row in shown(rue, "out")[0]["configs"]} == {32}
 
 
@@ -355,9 +356,9 @@ def test_an_interrupted_study_shows_its_answer_so_far(rue, script):
     one.wait_for(26, process)
     stop(process, signal.SIGINT)
     text = rue("show", "out").stdout
-    assert "So far: use batch_size" in text and "Use batch_size" not in text
+    assert wording.SO_FAR_USE_BATCH in text and wording.USE_BATCH_SIZE not in text
     assert tune(rue, one).returncode == 0
-    assert "So far" not in rue("show", "out").stdout
+    assert wording.SO_FAR not in rue("show", "out").stdout
 
 
 def damage(path):
@@ -465,13 +466,13 @@ def test_a_folder_that_cannot_be_read_is_named(unprivileged_rue):
     failed = unprivileged_rue("show", "s/closed/st")
     (unprivileged_rue.folder / "s/closed/st").chmod(0o700)
     line = expect_failure(failed, 6, "s/closed/st/study.db: Permission denied")
-    assert "is not a study" not in line
+    assert wording.IS_NOT_A_STUDY not in line
 
 
 def test_list_without_studies_names_the_command_to_start(rue):
     done = rue("list")
-    assert done.returncode == 0 and "rue tune FOLDER" in done.stdout and "up to 3 folders below it" in done.stdout
-    assert "depth of three folders" in rue("help", "list").stdout
+    assert done.returncode == 0 and wording.RUE_TUNE_FOLDER in done.stdout and wording.UP_TO_FOLDERS_BELOW.format(3) in done.stdout
+    assert wording.DEPTH_OF_THREE_FOLDERS in rue("help", "list").stdout
     assert json.loads(rue("list", "--json").stdout) == []
     expect_failure(rue("list", "nowhere"), 3, "nowhere")
 

@@ -7,6 +7,7 @@ import sqlite3
 
 import pytest
 
+import wording
 from conftest import clean_environment, expect_failure, make_table, read_json, unwrap
 from terminal import run_on_terminal, text_width
 
@@ -75,7 +76,7 @@ def test_other_knobs_have_maps_with_details(rue, script):
 
 def test_one_configuration_has_no_map(rue, script):
     assert tune(rue, script(TABLE), "--batch-size", "16", "--num-workers", "2").returncode == 0
-    assert "Mean regret (%)" not in rue("show", "out").stdout
+    assert wording.MEAN_REGRET not in rue("show", "out").stdout
 
 
 @pytest.mark.parametrize("columns", [20, 40, 60, 80, 200])
@@ -89,8 +90,8 @@ def test_the_map_fits_the_window(rue, script, columns):
     assert cells.items() <= everything.items() and "[0.0]" in cells.values()
     sizes, workers = ({at[side] for at in cells} for side in (0, 1))
     assert len(cells) == len(sizes) * len(workers) and len(workers) == 10
-    assert "4 more values of workers not shown" in legend
-    assert (len(sizes) == 11) == (columns >= 80) == ("of batch size not shown" not in legend)
+    assert wording.MORE_VALUES_OF_WORKERS.format(4) in legend
+    assert (len(sizes) == 11) == (columns >= 80) == (wording.OF_BATCH_SIZE_NOT not in legend)
     full, _ = read_map(rue("show", "out", "--details", env=dict(COLUMNS=200)).stdout)
     assert full == everything
 
@@ -107,9 +108,9 @@ def test_a_terminal_of_enough_colours_has_coloured_cells(rue, script, env, code)
     text = SGR.sub("", raw.decode()).replace("\r\n", "\n")
     assert read_map(text)[0] == read_map(plain)[0]
     if code:
-        assert raw.count(code) == 9 and "dark is good" in text
+        assert raw.count(code) == 9 and wording.DARK_IS_GOOD in text
     else:
-        assert b"\x1b[48" not in raw and "dark is good" not in text
+        assert b"\x1b[48" not in raw and wording.DARK_IS_GOOD not in text
 
 
 # ---- one trial ----
@@ -139,9 +140,9 @@ def test_every_trial_is_shown_as_it_is_stored(rue, script):
         for key in ("batch_ready_ns", "batch_compute_ns", "batch_images", "batch_queued"):
             assert trial[key] == (json.loads(row[key]) if row[key] else None)
         assert all(trial["config"][knob] == value for knob, value in json.loads(row["config"]).items())
-        assert f"Trial {number} of out: {row['status']}" in text and f"({row['measure']})" in text
+        assert wording.TRIAL_OF_OUT.format(number, row["status"]) in text and f"({row['measure']})" in text
         assert not trial["batch_ready_ns"] or len(re.findall(r"^ +\d+ +[\d.]+ (?:[num]?s|min)", text, re.M)) >= len(trial["batch_ready_ns"])
-        assert "more batch" not in text
+        assert wording.MORE_BATCH not in text
         measures.add(row["measure"])
     assert measures == {"joint", "load", "compute"}
 
@@ -155,10 +156,10 @@ def test_a_trial_is_compared_with_its_cell(rue, script):
         (config,) = (c for c in mode["configs"] if c["config"] == trial["config"])
         times = sorted(config["cells"][row["model"]]["times_ns"])
         assert trial["expected_job_ns"] == pytest.approx(times[1], abs=1) and trial["job_ns"] == row["end_to_end_ns"]
-        assert f"the median of 3 trials; it is {trial['job_ns'] / times[1]:.2f} times that." in " ".join(show_trial(rue, row["id"]).split())
+        assert wording.THE_MEDIAN_OF_TRIALS.format(3, trial["job_ns"] / times[1]) in " ".join(show_trial(rue, row["id"]).split())
     assert tune(rue, script(TABLE), "--fresh").returncode == 0
     number = next(number for number, row in read_rows(rue).items() if row["measure"] == "joint")
-    assert "the only trial" in show_trial(rue, number) and show_trial(rue, number, "--json")["expected_job_ns"] is None
+    assert wording.THE_ONLY_TRIAL in show_trial(rue, number) and show_trial(rue, number, "--json")["expected_job_ns"] is None
 
 
 def test_a_disturbed_trial_is_called_so(rue, script):
@@ -173,7 +174,7 @@ def test_a_disturbed_trial_is_called_so(rue, script):
     assert read_json(rue.folder / "out/recommendation.json")["ledger"]["disturbed"] == sorted(disturbed)
     for number in [*sorted(disturbed)[:2], next(int(line[0]) for line in lines if int(line[0]) not in disturbed)]:
         assert show_trial(rue, number, "--json")["disturbed"] == (number in disturbed)
-        assert ("It was disturbed" in " ".join(show_trial(rue, number).split())) == (number in disturbed)
+        assert (wording.IT_WAS_DISTURBED in " ".join(show_trial(rue, number).split())) == (number in disturbed)
 
 
 def test_a_failed_trial_has_its_reason(rue, script):
@@ -182,7 +183,7 @@ def test_a_failed_trial_has_its_reason(rue, script):
     tune(rue, failing, "--strategy", "grid")
     (number,) = (number for number, row in read_rows(rue).items() if row["status"] == "failed")
     text = show_trial(rue, number)
-    assert f"Trial {number} of out: failed: it fell over ?[31m." in text and "\x1b" not in text
+    assert wording.TRIAL_OF_OUT_FAILED.format(number) in text and "\x1b" not in text
     trial = show_trial(rue, number, "--json")
     assert trial["reason"] == "it fell over \x1b[31m"
     command = shlex.split(trial["command"])
@@ -194,7 +195,7 @@ def test_a_runner_that_the_command_line_does_not_name_is_not_in_the_command(rue,
     done = rue("tune", "--quiet", "--out", "out", "--images", "1024", "--strategy", "grid", env=dict(RUE_RUNNER=script(TABLE).command))
     assert done.returncode == 0, done.stderr
     number = next(number for number, row in read_rows(rue).items() if row["measure"] == "joint")
-    assert "To repeat it, with the --runner of its study:" in show_trial(rue, number) and "--runner" not in show_trial(rue, number, "--json")["command"]
+    assert wording.TO_REPEAT_IT_WITH_THE_RUNNER in show_trial(rue, number) and "--runner" not in show_trial(rue, number, "--json")["command"]
 
 
 def test_the_command_of_a_trial_repeats_it(rue, photos):
@@ -218,7 +219,7 @@ def test_a_trial_of_an_earlier_job_is_shown(rue, script):
     last = max(read_rows(rue))
     assert tune(rue, script(TABLE, digest="d2")).returncode == 0
     trial = show_trial(rue, 1, "--json")
-    assert not trial["in_last_run"] and "It is not a trial of the last run" in show_trial(rue, 1)
+    assert not trial["in_last_run"] and wording.IT_IS_NOT_A_TRIAL in show_trial(rue, 1)
     assert show_trial(rue, last + 1, "--json")["in_last_run"]
 
 

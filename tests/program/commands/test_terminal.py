@@ -7,6 +7,7 @@ import subprocess
 
 import pytest
 
+import wording
 from conftest import ROOT, clean_environment, make_table
 from terminal import run_on_terminal, text_width
 
@@ -37,7 +38,7 @@ def terminal(rue):
 @pytest.mark.parametrize("columns", WIDTHS)
 def test_no_line_is_wider_than_the_window(terminal, script, columns):
     code, screen, _, _ = terminal(columns, "tune", "--runner", script(MANY).command)
-    assert code == 0 and screen.overflows == [] and "Use batch_size" in re.sub(r"\s+", " ", screen.text())
+    assert code == 0 and screen.overflows == [] and wording.USE_BATCH_SIZE in re.sub(r"\s+", " ", screen.text())
     code, screen, _, _ = terminal(columns, "tune", "--runner", script(MANY).command, "--dry-run", "--num-workers", "0,2,8")
     assert code == 0 and "configurations" in screen.text()
     assert all(text in screen.text() for text in ("日本語のモデル", "--num-workers"))
@@ -145,7 +146,7 @@ def test_inspect_and_prepare_fit_the_window(terminal, rue, own_photos, columns):
 def test_only_standard_output_is_a_terminal(terminal, script):
     code, screen, raw, others = terminal(60, "tune", "--runner", script(TABLE).command, streams=["stdout"])
     err = others["stderr"].decode()
-    assert code == 0 and b"\x1b[1m" in raw and screen.overflows == [] and "Use batch_size" in screen.text()
+    assert code == 0 and b"\x1b[1m" in raw and screen.overflows == [] and wording.USE_BATCH_SIZE in screen.text()
     assert "\x1b" not in err and "\r" not in err and "trials" in err and "written: " in err
 
 
@@ -153,14 +154,14 @@ def test_only_standard_error_is_a_terminal(terminal, script):
     code, screen, raw, others = terminal(60, "tune", "--runner", script(TABLE, delay_s=0.15).command, streams=["stderr"])
     out = others["stdout"].decode()
     assert code == 0 and b"\r\x1b[K" in raw and screen.overflows == [] and screen.lines()[-2].startswith("written: ")
-    assert "\x1b" not in out and "\r" not in out and "Use batch_size" in out
+    assert "\x1b" not in out and "\r" not in out and wording.USE_BATCH_SIZE in out
     assert 60 < max(map(text_width, out.splitlines())) <= 100, "a pipe has no width of its own"
 
 
 @pytest.mark.parametrize("env", [dict(NO_COLOR=1), dict(TERM="dumb"), dict(TERM="")])
 def test_colour_can_be_switched_off(terminal, script, env):
     code, screen, raw, _ = terminal(90, "tune", "--runner", script(TABLE).command, env=env)
-    assert code == 0 and screen.colors == 0 and "Use batch_size" in screen.text()
+    assert code == 0 and screen.colors == 0 and wording.USE_BATCH_SIZE in screen.text()
     if "TERM" in env:
         assert b"\x1b" not in raw and b"\r" not in raw.replace(b"\r\n", b"\n"), "nothing is redrawn"
 
@@ -217,7 +218,7 @@ def test_errors_are_reported_even_without_a_reader(rue):
 
 def test_files_are_written_without_a_reader_of_the_output(rue, script):
     done = run_without_reader(rue, "tune", "--runner", script(TABLE).command, "--out", "out")
-    assert done.returncode == 141 and "rue tune: " not in done.stderr, done.stderr
+    assert done.returncode == 141 and wording.RUE_TUNE not in done.stderr, done.stderr
     assert {path.name for path in (rue.folder / "out").iterdir()} >= {"recommendation.json", "trials.csv", "study.db"}
 
 
@@ -247,10 +248,10 @@ def test_names_of_broken_bytes_are_shown_with_question_marks(rue, own_photos):
 
 def test_a_screen_without_utf8(terminal, script):
     code, screen, raw, _ = terminal(60, "tune", "--runner", script(MANY, delay_s=0.01).command, env=dict(LC_ALL="C"))
-    assert code == 0 and raw.isascii() and screen.overflows == [] and "Use batch_size" in screen.text()
+    assert code == 0 and raw.isascii() and screen.overflows == [] and wording.USE_BATCH_SIZE in screen.text()
 
 
 def test_the_recorder_shows_the_screen(rue, script):
     words = [ROOT / ".ci/record.py", "60", rue.program, "tune", "--runner", script(TABLE).command]
     done = subprocess.run(words, cwd=rue.folder, capture_output=True, text=True, env=clean_environment(), timeout=120)
-    assert done.returncode == 0 and max(map(text_width, done.stdout.splitlines())) <= 60 and "Use batch_size" in done.stdout
+    assert done.returncode == 0 and max(map(text_width, done.stdout.splitlines())) <= 60 and wording.USE_BATCH_SIZE in done.stdout

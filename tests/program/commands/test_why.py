@@ -8,6 +8,7 @@ import statistics
 
 import pytest
 
+import wording
 from conftest import cluster, expect_failure, make_table, read_json, unwrap
 
 MODELS = ["ape", "bee", "cow"]
@@ -59,7 +60,7 @@ def test_loading_so_many_times_as_fast_makes_it_as_good_as_the_best(rue, script)
     ratio = found["loading_speedup_ratio"]
     assert found["faster_loading"] == "possible" and ratio > 1
     assert mean_regret([t / ratio for t in own], best) == pytest.approx(0, abs=1e-6)
-    assert f"Its loading would have to be {ratio:.3g} times as fast" in unwrap(rue("why", "out", "--batch-size", "16", "--num-workers", "1").stdout)
+    assert wording.ITS_LOADING_WOULD_HAVE.format(ratio) in unwrap(rue("why", "out", "--batch-size", "16", "--num-workers", "1").stdout)
 
 
 def test_the_best_value_of_each_knob_is_named(rue, script):
@@ -69,8 +70,8 @@ def test_the_best_value_of_each_knob_is_named(rue, script):
     assert cell(changes["batch_size"]) == (32, 1) and cell(changes["num_workers"]) == (64, 2)
     gain = statistics.geometric_mean(TIMES[m]["64/1"] / TIMES[m]["64/2"] for m in MODELS)
     assert changes["num_workers"]["speedup_ratio"] == pytest.approx(gain)
-    assert f"With 2 workers in place of 1 it is {gain:.3g} times as fast" in rue("why", "out", "--batch-size", "64", "--num-workers", "1").stdout
-    assert "no other num_workers is better than 2" in rue("why", "out", "--batch-size", "64").stdout
+    assert wording.WITH_WORKERS_IN_PLACE.format(2, 1, gain) in rue("why", "out", "--batch-size", "64", "--num-workers", "1").stdout
+    assert wording.NO_OTHER_NUM_WORKERS.format(2) in rue("why", "out", "--batch-size", "64").stdout
 
 
 @pytest.mark.quick
@@ -80,7 +81,7 @@ def test_without_knobs_it_is_the_recommended_one(rue, script):
     assert found["recommended"] and found["rank"] == 1 and found["config"] == read_json(folder / "recommendation.json")["recommendations"][0]["config"]
     assert found["compared_with"]["batch_size"] in (16, 64) and found["compared_with"]["num_workers"] == 2
     text = rue("why", "out").stdout
-    assert "is the recommended configuration" in text and "What would have to change" not in text
+    assert wording.IS_THE_RECOMMENDED_CONFIGURATION in text and wording.WHAT_WOULD_HAVE_TO_CHANGE not in text
 
 
 def test_noise_is_measured_only_by_repeats(rue, script):
@@ -88,14 +89,14 @@ def test_noise_is_measured_only_by_repeats(rue, script):
     tune(rue, one)
     found = explain(rue, "out", "--num-workers", "0")[0]
     assert found["noise"] == {"source": "assumed", "within": False}
-    assert "Noise is unknown: nothing was measured twice." in rue("why", "out", "--num-workers", "0").stdout
+    assert wording.NOISE_IS_UNKNOWN_NOTHING_WAS_MEASURED_TWICE in rue("why", "out", "--num-workers", "0").stdout
     tune(rue, script(TIMES, images=1000, repeats=[1, 1.01, 0.99]), "--repeats", "3", "--fresh")
     assert explain(rue, "out", "--num-workers", "0")[0]["noise"] == {"source": "measured", "within": False}
     close = {m: {cell: 1000 if cell != "32/2" else 999 for cell in TIMES[m]} for m in MODELS}
     tune(rue, script(close, images=1000, repeats=[1, 1.05, 0.95]), "--repeats", "3", "--fresh")
     found = explain(rue, "out", "--num-workers", "0")[0]
     assert found["noise"] == {"source": "measured", "within": True}
-    assert "The difference is within noise" in rue("why", "out", "--num-workers", "0").stdout
+    assert wording.THE_DIFFERENCE_IS_WITHIN in rue("why", "out", "--num-workers", "0").stdout
 
 
 @pytest.mark.quick
@@ -129,7 +130,7 @@ def test_a_runner_that_reports_no_parts(rue, tmp_path):
     launch = cluster(tmp_path, ranks=2, play={"ns_per_image": {"16/1": 4_000_000, "16/2": 2_000_000}})
     assert rue("tune", "--strategy", "grid", "--budget", "100h", "--out", "out", "--launch", launch).returncode == 0
     shown = unwrap(rue("why", "out", "--batch-size", 16, "--num-workers", 1).stdout)
-    assert "unknown: the runner does not report the parts of a trial." in shown and "bounds" not in shown
+    assert wording.UNKNOWN_THE_RUNNER_DOES in shown and "bounds" not in shown
 
 
 @pytest.mark.quick
@@ -151,9 +152,9 @@ def test_without_a_change_of_one_knob_it_says_so(rue, script):
               for cell in TIMES["ape"] if cell.startswith("64/") or cell.endswith("/2")]
     tune(rue, script(TIMES, images=1000, faults=faults))
     text = unwrap(rue("why", "out", "--batch-size", "64", "--num-workers", "2").stdout)
-    assert "batch_size 64, num_workers 2 is not ranked: it is infeasible on ape: no room." in text
-    assert "No ranked configuration differs from it in one knob only." in text and "never the best" not in text
-    assert "No ranked configuration" not in rue("why", "out", "--batch-size", "64", "--num-workers", "1").stdout
+    assert wording.BATCH_SIZE_NUM_WORKERS_IS_NOT.format(64, 2) in text
+    assert wording.NO_RANKED_CONFIGURATION_DIFFERS in text and wording.NEVER_THE_BEST not in text
+    assert wording.NO_RANKED_CONFIGURATION not in rue("why", "out", "--batch-size", "64", "--num-workers", "1").stdout
 
 
 @pytest.mark.parametrize("device, copying", [(None, 40), (0, 40), (60, 40), (70, 30), (110, 0)])
@@ -212,4 +213,4 @@ def test_three_cells_of_the_published_table(rue, published, batch, workers):
         others = [c for c in regrets if c != (batch, workers) and c[knob == "batch_size"] == (batch, workers)[knob == "batch_size"]]
         assert cell == min(others, key=regrets.get)
     text = unwrap(rue("why", "out", "--batch-size", batch, "--num-workers", workers).stdout)
-    assert "Where the time goes is unknown." in text and "Noise is unknown" in text
+    assert wording.WHERE_THE_TIME_GOES in text and wording.NOISE_IS_UNKNOWN in text

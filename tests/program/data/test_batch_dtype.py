@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+import wording
 from conftest import count_joint_trials, expect_failure, read_json, unwrap
 
 QUICK = ["--batch-size", "2,4", "--num-workers", "1", "--model", "none", "--budget", "5m", "--quiet", "--out", "out"]
@@ -38,7 +39,7 @@ def test_levels_and_values_are_jobs_of_their_own(rue, photos):
     assert scenarios == [2, 4, 4]
     assert measured[2] < 2 <= measured[1], f"the third run found what it needs, but a disturbed trial: {measured}"
     done = rue("show", "out")
-    assert done.returncode == 0 and ", batches of uint8" in unwrap(done.stdout)
+    assert done.returncode == 0 and wording.BATCHES_OF_UINT8 in unwrap(done.stdout)
 
 
 def test_batches_of_levels_fit_where_those_of_values_do_not(rue, photos):
@@ -59,18 +60,18 @@ def test_normalised_tensors_have_no_levels(rue, photos, tensors):
     expect_failure(rue("scale", float32, "--batch-dtype", "uint8", "--out", "out"), 2, "float32.tensor", "--dtype uint8")
     assert not (rue.folder / "out").exists(), "nothing was begun"
     done = rue("tune", uint8, *QUICK, "--batch-dtype", "uint8")
-    assert done.returncode == 0 and ", batches of uint8" in unwrap(done.stdout), done.stderr
+    assert done.returncode == 0 and wording.BATCHES_OF_UINT8 in unwrap(done.stdout), done.stderr
     assert modes(rue)["preprocessed"]["batch_dtype"] == "uint8"
 
 
 def test_compare_and_scale_show_the_batch_dtype(rue, photos, tensors):
     quick = ["--batch-size", "2", "--num-workers", "0", "--model", "none", "--quiet", "--batch-dtype", "uint8"]
     done = rue("compare", photos, tensors[1], *quick, "--sample", "4", "--out", "out")
-    assert done.returncode == 0 and "images in batches of uint8, data read " in done.stdout, done.stdout + done.stderr
+    assert done.returncode == 0 and wording.IMAGES_IN_BATCHES_OF_UINT8 in done.stdout, done.stdout + done.stderr
     done = rue("scale", photos, *quick, "--images", "4", "--out", "scale", "--json")
     assert done.returncode == 0 and json.loads(done.stdout)["batch_dtype"] == "uint8", done.stderr
     done = rue("scale", photos, *quick, "--images", "4", "--out", "scale")
-    assert done.returncode == 0 and ", batches of uint8," in " ".join(done.stdout.split())
+    assert done.returncode == 0 and wording.BATCHES_OF_UINT8_2 in " ".join(done.stdout.split())
 
 
 def test_all_trials_and_checks_use_the_batch_dtype(rue, script, photos):

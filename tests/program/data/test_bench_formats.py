@@ -3,6 +3,7 @@ import os
 import subprocess
 import sys
 
+import wording
 from conftest import HANG_S, ROOT, clean_environment
 
 
@@ -32,4 +33,4 @@ def test_formats_are_made_and_compared_with_the_plainest(release, own_photos, tm
 def test_a_format_that_cannot_be_made_leaves_no_files(release, own_photos, tmp_path):
     assert formats(release, own_photos / "nowhere", tmp_path / "one").returncode != 0
     done = formats(release, own_photos, tmp_path / "two", "--only", "zip")
-    assert done.returncode == 2 and "formats are folder, lmdb" in done.stderr
+    assert done.returncode == 2 and wording.FORMATS_ARE_FOLDER_LMDB in done.stderr

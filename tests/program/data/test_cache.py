@@ -12,6 +12,7 @@ import tarfile
 import tempfile
 
 import pytest
+import wording
 from conftest import HANG_S, clean_environment, expect_failure, stop, unwrap, wait_until
 
 GRID = ["--batch-size", "4", "--num-workers", "0..2", "--model", "none", "--strategy", "grid", "--quiet", "--out", "out"]
@@ -142,7 +143,7 @@ def test_a_trial_is_marked_if_another_process_loads_its_pages(hand, data):
     assert hand.open("cold")["cache"] == "cold"
     held = Held(data)
     reply = hand.trial("cold")
-    assert reply["status"] == "ok" and reply["cache_missed"] == 1 and "were not cold" in reply["reason"], reply
+    assert reply["status"] == "ok" and reply["cache_missed"] == 1 and wording.WERE_NOT_COLD in reply["reason"], reply
     held.release()
     assert hand.trial("cold")["cache_missed"] == 0
 
@@ -150,7 +151,7 @@ def test_a_trial_is_marked_if_another_process_loads_its_pages(hand, data):
 def test_data_held_in_memory_by_another_process_are_refused(hand, data):
     held = Held(data)
     opened = hand.open("cold")
-    assert opened["cache"] == "as-is" and "100 % of its bytes stay in memory" in opened["cache_reason"]
+    assert opened["cache"] == "as-is" and wording.OF_ITS_BYTES_STAY.format(100) in opened["cache_reason"]
     held.release()
     assert hand.open("cold")["cache"] == "cold"
 
@@ -204,12 +205,12 @@ def test_trials_that_were_not_cold_are_kept_reported_and_repeated(rue, data, tmp
     held.release()
     assert code == 130, err
     missed = [row for row in trials(tmp_path / "out") if row["cache_missed"] == "1"]
-    assert missed and all("were not cold" in row["reason"] for row in missed)
+    assert missed and all(wording.WERE_NOT_COLD in row["reason"] for row in missed)
     statuses = [row["status"] for row in missed]
     assert statuses.count("failed") >= 2 * statuses.count("ok") >= 2, "three attempts each, the last one counts"
     for words in ([], ["--details"]):
-        assert "did not read cold data" in " ".join(rue("show", "out", *words).stdout.split())
-    assert "did not read cold data" in " ".join(out.split())
+        assert wording.DID_NOT_READ_COLD in " ".join(rue("show", "out", *words).stdout.split())
+    assert wording.DID_NOT_READ_COLD in " ".join(out.split())
 
 
 def test_attempts_are_bounded(rue, script, tmp_path):
@@ -249,7 +250,7 @@ def test_a_cold_job_is_of_one_epoch_at_most(rue, data, tmp_path, words):
 def test_a_cold_job_is_not_compared_with_a_smaller_sample(rue, own_photos, accounted, tmp_path):
     words = [word for word in GRID if word != "--quiet"]
     done = rue("tune", own_photos, *words, "--sample", "10", "--cache", "cold")
-    assert done.returncode == 0 and "a sample of 10 images is too small for a cold job of 20" in done.stderr, done
+    assert done.returncode == 0 and wording.A_SAMPLE_OF_IMAGES.format(10, 20) in done.stderr, done
     assert {row["mode"] for row in trials(tmp_path / "out")} == {"raw"}
 
 
@@ -257,7 +258,7 @@ def test_a_cold_job_is_not_compared_with_a_smaller_sample(rue, own_photos, accou
 def test_a_trial_that_rereads_items_from_memory_is_not_cold(hand, images):
     assert hand.open("cold")["cache"] == "cold"
     reply = hand.trial("cold", images=images, job_images=images)
-    assert reply["cache_missed"] == 1 and "the data were not cold" in reply["reason"], reply
+    assert reply["cache_missed"] == 1 and wording.THE_DATA_WERE_NOT in reply["reason"], reply
 
 
 @pytest.mark.parametrize("words", [[], ["--dry-run"]])
@@ -291,8 +292,8 @@ def test_a_damaged_record_is_reported_and_the_others_are_warm(rue, own_photos, t
     file.write_bytes(damaged)
     words = [word for word in GRID if word != "--quiet"]
     done = rue("tune", file, *words, "--bad-images", "replace")
-    assert done.returncode == 0 and "2 of 20 images are damaged or unreadable, such as" in done.stderr, done.stderr
-    assert "CRC-32C is wrong" in done.stderr and "free memory" not in done.stderr
+    assert done.returncode == 0 and wording.OF_IMAGES_ARE_DAMAGED_OR_UNREADABLE_SUCH.format(2, 20) in done.stderr, done.stderr
+    assert wording.CRC_32C_IS_WRONG in done.stderr and wording.FREE_MEMORY not in done.stderr
     with sqlite3.connect(tmp_path / "out/study.db") as db:
         states = set(db.execute("SELECT json_extract(workload, '$.cache'), cache_missed FROM trial"))
     row = trials(tmp_path / "out")[0]
@@ -305,7 +306,7 @@ def test_inspect_shows_the_share_in_memory(rue, data):
     for path in list_files(data):
         path.read_bytes()
     assert json.loads(rue("inspect", data, "--json").stdout)["in_memory_ratio"] == 1
-    assert "cache    100 % of the data is in memory" in rue("inspect", data).stdout
+    assert wording.CACHE_OF_THE_DATA.format(100) in rue("inspect", data).stdout
     for path in list_files(data):
         evict(path)
     assert json.loads(rue("inspect", data, "--json").stdout)["in_memory_ratio"] < 0.5
@@ -319,6 +320,6 @@ def test_a_container_without_io_uring_is_reported(release_rue, own_photos, prelo
     assert done.returncode == 0, done.stderr
     report = json.loads((release_rue.folder / "out/recommendation.json").read_text())
     notes = [part.get("note", "") for part in report["recommendations"]]
-    assert notes[0] == "" and "io_uring is not permitted here" in notes[1] and "seccomp" in notes[1]
+    assert notes[0] == "" and wording.IO_URING_IS_NOT in notes[1] and "seccomp" in notes[1]
     assert report["provenance"]["machine"]["io_uring"] is False
-    assert "Note: io_uring is not permitted here" in unwrap(release_rue("show", "out").stdout)
+    assert wording.NOTE_IO_URING_IS_NOT in unwrap(release_rue("show", "out").stdout)

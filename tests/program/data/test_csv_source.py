@@ -8,6 +8,7 @@ import struct
 
 import pytest
 
+import wording
 from conftest import expect_failure
 from test_faults_resources import limited
 from test_lmdb import made
@@ -124,7 +125,7 @@ def test_a_list_that_rue_wrote_is_the_same_data(rue, photos, name, to):
         shutil.copy(photo, rue.folder / "set" / file)
     (rue.folder / "lists").mkdir()
     done = rue("prepare", "set", to)
-    assert done.returncode == 0 and "images listed" in done.stderr, done.stderr
+    assert done.returncode == 0 and wording.IMAGES_LISTED in done.stderr, done.stderr
     assert read_facts(rue, to) == read_facts(rue, "set")
     with open(rue.folder / to, newline="", encoding="utf-8") as file:
         paths = [row["path"] for row in csv.DictReader(file)]

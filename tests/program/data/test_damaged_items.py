@@ -3,6 +3,7 @@ import shutil
 
 import pytest
 
+import wording
 from conftest import flat, read_json
 
 FEW = ["--mode", "raw", "--model", "none", "--batch-size", "2", "--num-workers", "0", "--strategy", "grid", "--budget", "1m", "--out", "out"]
@@ -41,17 +42,17 @@ def test_a_damaged_image_is_named_although_no_trial_loads_it(rue, photos_but, re
     done = rue("tune", data, *FEW, "--images", "2", "--cache", cache)
     assert done.returncode == 0, done.stderr
     said = flat(done.stderr)
-    assert f"1 of 48 images is damaged or unreadable, such as {data}/45.jpg {reason}" in said and "--bad-images replace" in said
+    assert wording.OF_IMAGES_IS_DAMAGED_OR_UNREADABLE_SUCH_AS_JPG.format(1, 48, data, 45, reason) in said and wording.BAD_IMAGES_REPLACE in said
     note = read_json(rue.folder / "out/recommendation.json")["recommendations"][0]["note"]
     assert "45.jpg" in note and reason in note
     for words in (done.stdout, rue("show", "out").stdout):
-        assert "Note: 1 of 48 images is damaged or unreadable" in flat(words)
+        assert wording.NOTE_OF_IMAGES_IS_DAMAGED.format(1, 48) in flat(words)
 
 
 def test_images_that_are_replaced_do_not_stop_a_job(rue, photos_but):
     done = rue("tune", photos_but(at44=TIFF, at45=TIFF), *FEW, "--images", "2", "--bad-images", "replace")
-    assert done.returncode == 0 and "2 of 48 images are damaged or unreadable" in flat(done.stderr), done.stderr
-    assert "a job stops" not in done.stderr
+    assert done.returncode == 0 and wording.OF_IMAGES_ARE_DAMAGED_OR_UNREADABLE.format(2, 48) in flat(done.stderr), done.stderr
+    assert wording.A_JOB_STOPS not in done.stderr
 
 
 def test_whole_images_are_not_called_damaged(rue, photos_but):
@@ -64,7 +65,7 @@ def test_whole_images_are_not_called_damaged(rue, photos_but):
 
 def test_the_pixel_limit_of_the_job_counts(rue, photos_but):
     done = rue("tune", photos_but(), *FEW, "--images", "2", "--max-pixels", "100000")
-    assert "48 of 48 images are damaged or unreadable" in flat(done.stderr) and "the limit is 100,000" in flat(done.stderr), done.stderr
+    assert wording.OF_IMAGES_ARE_DAMAGED_OR_UNREADABLE.format(48, 48) in flat(done.stderr) and wording.THE_LIMIT_IS_2.format("100,000") in flat(done.stderr), done.stderr
 
 
 def test_a_file_that_is_too_large_is_named_without_reading_it(rue, photos_but):
@@ -73,7 +74,7 @@ def test_a_file_that_is_too_large_is_named_without_reading_it(rue, photos_but):
         file.truncate(1 << 41)
     done = rue("tune", data, *FEW, "--images", "2")
     assert done.returncode == 0, done.stderr
-    assert f"1 of 49 images is damaged or unreadable, such as {data}/huge.jpg has 2199023255552 bytes" in flat(done.stderr)
+    assert wording.OF_IMAGES_IS_DAMAGED_OR_UNREADABLE_SUCH_AS_HUGE.format(1, 49, data, 2199023255552) in flat(done.stderr)
 
 
 def test_damage_comes_before_other_notes(rue, photos_but):
@@ -85,4 +86,4 @@ def test_damage_comes_before_other_notes(rue, photos_but):
     done = rue("tune", data, *FEW, "--images", "2")
     assert done.returncode == 0, done.stderr
     note = read_json(rue.folder / "out/recommendation.json")["recommendations"][0]["note"]
-    assert note.startswith("1 of 48 images is damaged") and "--bad-images replace; files skipped: 1" in note and len(note) < 1024
+    assert note.startswith("1 of 48 images is damaged") and wording.BAD_IMAGES_REPLACE_FILES.format(1) in note and len(note) < 1024

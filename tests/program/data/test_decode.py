@@ -3,6 +3,7 @@ import json
 
 import pytest
 
+import wording
 from conftest import count_joint_trials, expect_failure, unwrap
 
 QUICK = ["--batch-size", "2,4", "--num-workers", "1", "--model", "none", "--budget", "5m", "--quiet", "--out", "out"]
@@ -22,7 +23,7 @@ def test_fast_and_exact_decoding_are_jobs_of_their_own(rue, large_photos):
     for decode in "fast", "exact", "fast":
         done = rue("tune", large_photos, *QUICK, "--decode", decode)
         assert done.returncode == 0, done.stderr
-        assert (", decoded fast" in unwrap(done.stdout)) == (decode == "fast")
+        assert (wording.DECODED_FAST in unwrap(done.stdout)) == (decode == "fast")
         report = json.loads((rue.folder / "out/recommendation.json").read_text())
         modes[decode] = {mode["variant"]["mode"]: mode["decode"] for mode in report["recommendations"]}
         for count, counts in zip(count_joint_trials(rue.folder / "out"), (scenarios, measured)):
@@ -31,7 +32,7 @@ def test_fast_and_exact_decoding_are_jobs_of_their_own(rue, large_photos):
     assert scenarios == [2, 4, 4]
     assert measured[2] < 2 <= measured[1], f"the third run found what it needs, but a disturbed trial: {measured}"
     done = rue("show", "out")
-    assert done.returncode == 0 and ", decoded fast" in unwrap(done.stdout)
+    assert done.returncode == 0 and wording.DECODED_FAST in unwrap(done.stdout)
 
 
 def test_an_unknown_decode_value_is_refused(rue, photos):

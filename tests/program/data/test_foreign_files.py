@@ -12,6 +12,7 @@ import time
 
 import pytest
 
+import wording
 from conftest import HANG_S, PROGRAM, clean_environment, expect_failure, wait_until
 
 LONG = os.environ.get("RUE_LONG_TESTS") == "1"
@@ -163,7 +164,7 @@ def test_foreign_files_with_the_names_of_rue_s_files_are_refused(program, here, 
         make(here / path)
         before = look(here)
         line = expect_failure(run(program, here, *words), code, path)
-        assert "exists" in line or "has this name" in line, line
+        assert "exists" in line or wording.HAS_THIS_NAME in line, line
         expect_untouched(before, here)
         (here / path).rmdir() if (here / path).is_dir() and not (here / path).is_symlink() else (here / path).unlink()
     subprocess.run(["touch", here / "precious/file"], check=True)

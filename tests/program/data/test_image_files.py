@@ -8,6 +8,7 @@ import warnings
 import zlib
 
 import pytest
+import wording
 from conftest import expect_failure
 
 files = pytest.importorskip("image_files")  # skips where NumPy or PIL is missing
@@ -224,4 +225,4 @@ def test_a_file_that_is_damaged_is_named(rue, mixed):
     expect_failure(rue("prepare", mixed, "x.tensor", "--mode", "preprocessed"), 3, f"{mixed}/a/1.png has 10,000,000,000 pixels")
     (mixed / "a/1.png").write_bytes(png()[:100])
     done = rue("tune", mixed, "--model", "resnet18@h100", "--batch-size", "2", "--num-workers", "0", "--budget", "3trials", "--images", "2")
-    assert "1.png is a PNG file that is truncated" in " ".join(done.stderr.split()), done.stderr
+    assert wording.PNG_IS_A_PNG.format(1) in " ".join(done.stderr.split()), done.stderr

@@ -2,6 +2,7 @@
 import jsonschema
 import pytest
 
+import wording
 from conftest import ROOT, expect_failure, make_table, read_json
 
 
@@ -25,7 +26,7 @@ def tune(rue, script):
 
 def test_a_job_of_batches_counts_the_largest_batches(rue, tune):
     done = tune("--batches", "7", "--budget", "1h")
-    assert done.returncode == 0 and "job of 224 images" in done.stdout, done.stderr
+    assert done.returncode == 0 and wording.JOB_OF_IMAGES.format(224) in done.stdout, done.stderr
     assert recommendation(rue)["job_images"] == 7 * 32
     assert {r["images"] for r in tune.runner.requests() if r["measure"] == "joint"} == {224}
     assert tune("--batches", "7", "--batch-size", "8", "--out", "small", "--budget", "1h").returncode == 0
@@ -76,13 +77,13 @@ def test_a_late_first_batch_is_ruled_out_with_its_reason(rue, tune):
     done = tune(*words, "--max-first-batch", "500ms", table=table, faults=faults)
     found = recommendation(rue)
     assert done.returncode == 0 and (found["config"]["batch_size"], found["config"]["num_workers"]) == (32, 2)
-    assert found["max_first_batch_ns"] == 500_000_000 and "first batch arrives within" in " ".join(done.stdout.split())
+    assert found["max_first_batch_ns"] == 500_000_000 and wording.FIRST_BATCH_ARRIVES_WITHIN in " ".join(done.stdout.split())
     row = find_row(found, 8, 4)
     assert not row["ranked"] and [m["status"] for m in row["misses"]] == ["infeasible"] * 2
-    assert "900 ms" in row["misses"][0]["reason"] and "limit is 500 ms" in row["misses"][0]["reason"]
+    assert "900 ms" in row["misses"][0]["reason"] and wording.LIMIT_IS_MS.format(500) in row["misses"][0]["reason"]
     assert row["first_batch_ns"] == dict(ape=900_000_000, bee=900_000_000) and row["end_to_end_ns"]["ape"] > 0
     assert [m["model"] for m in find_row(found, 8, 2)["misses"]] == ["bee"], "one model is enough"
-    assert "within the limits" in done.stdout and "limit is 500 ms" in " ".join(done.stdout.split())
+    assert wording.WITHIN_THE_LIMITS in done.stdout and wording.LIMIT_IS_MS.format(500) in " ".join(done.stdout.split())
 
 
 def test_the_earliest_is_named_if_every_first_batch_is_late(rue, tune):
@@ -90,7 +91,7 @@ def test_the_earliest_is_named_if_every_first_batch_is_late(rue, tune):
     line = expect_failure(tune("--max-first-batch", "500ms", "--budget", "1h", faults=faults), 4, "608 ms", "8/0",
                           "raise --max-first-batch")
     assert "500 ms" in line and recommendation(rue)["config"] is None
-    assert "limit is" in recommendation(rue)["reason"]
+    assert wording.LIMIT_IS in recommendation(rue)["reason"]
 
 
 def test_a_runner_without_first_batches_cannot_keep_the_limit(tune):
@@ -113,7 +114,7 @@ def test_the_goal_decides_the_best_configuration(rue, tune, goal, workers, key):
     assert all(key in best for best in found["best_by_model"]) and find_row(found, 8, 4)[key]["ape"] > 0
     if goal == "throughput":
         assert find_row(found, 8, 4)[key] == dict(ape=400000, bee=400000)
-    assert ("steady state" in " ".join(done.stdout.split())) == (goal == "throughput")
+    assert (wording.STEADY_STATE in " ".join(done.stdout.split())) == (goal == "throughput")
 
 
 def test_a_strategy_that_predicts_has_one_goal(tune):
@@ -130,7 +131,7 @@ def test_a_duel_does_not_recommend_a_late_first_batch(rue, tune):
     found = recommendation(rue)
     assert done.returncode == 0 and found["config"]["num_workers"] == 2, done.stdout
     assert all(first <= 1_500_000_000 for first in find_row(found, found["config"]["batch_size"], 2)["first_batch_ns"].values())
-    assert not find_row(found, 8, 4)["ranked"] and "limit is 1.5 s" in find_row(found, 8, 4)["misses"][0]["reason"]
+    assert not find_row(found, 8, 4)["ranked"] and wording.LIMIT_IS_S.format("1.5") in find_row(found, 8, 4)["misses"][0]["reason"]
 
 
 def test_a_duel_reports_that_every_first_batch_is_late(tune):

@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+import wording
 from conftest import expect_failure
 
 lmdb = pytest.importorskip("lmdb", reason="skipped: python-lmdb is not here")
@@ -93,7 +94,7 @@ def test_pairs_of_images_and_words_are_read_without_labels(rue, photos):
     pairs += [(f"label-{i:09d}", name.split("/")[0].encode()) for i, (name, _) in enumerate(images, 1)]
     put(rue.folder / "theirs", pairs + [("num-samples", str(len(images)).encode())])
     shown = json.loads(rue("inspect", "theirs", "--json").stdout)
-    assert shown["skipped"] == len(images) + 1 and f"no labels found: 0 of {len(images)} keys" in shown["note"]
+    assert shown["skipped"] == len(images) + 1 and wording.NO_LABELS_FOUND_OF_KEYS.format(0, len(images)) in shown["note"]
     made(rue, "theirs", "back", "--format", "folder")
     assert list_files(rue.folder / "back") == {f"image-{i:09d}.jpg": data for i, (_, data) in enumerate(images, 1)}
 

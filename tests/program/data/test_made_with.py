@@ -4,6 +4,7 @@ import shutil
 
 import pytest
 
+import wording
 from conftest import expect_failure
 
 OPTIONS = ["--image-size", "32x48", "--interpolation", "bicubic", "--orientation", "apply"]
@@ -59,7 +60,7 @@ def test_other_options_are_an_error_that_names_both(rue, small):
         assert done.returncode == 0, done.stderr
         shutil.rmtree(rue.folder / "out")
     shown = " ".join(rue("inspect", small).stdout.split())
-    assert f"shape 3 x 32 x 48 prepared with {PIXELS} mean 0.48145467," in shown
+    assert wording.SHAPE_X_X_PREPARED.format(3, 32, 48, PIXELS, "0.48145467") in shown
 
 
 def test_preprocessed_images_are_compared_with_the_same_raw_images(rue, small, own_photos):
@@ -77,7 +78,7 @@ def test_data_without_a_record_have_only_their_shape(rue, own_photos):
         (rue.folder / "tars/made_with.txt").write_text(text)
         assert made_with(rue, "tars") is None
     (rue.folder / "tars/made_with.txt").unlink()
-    assert "prepared with options that are not recorded" in " ".join(rue("inspect", "tars").stdout.split())
+    assert wording.PREPARED_WITH_OPTIONS_THAT in " ".join(rue("inspect", "tars").stdout.split())
     assert rue("tune", "tars", *TUNE, "--interpolation", "bicubic").returncode == 0
     expect_failure(rue("tune", "tars", *TUNE, "--image-size", "32"), 2, "tars was prepared with shape 3x32x48, and shape 3x32x32 is asked for")
     (rue.folder / "tars/made_with.txt").mkdir()

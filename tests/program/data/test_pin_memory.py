@@ -6,6 +6,7 @@ import math
 import jsonschema
 import pytest
 
+import wording
 from conftest import ROOT, expect_failure, make_table, rankings, read_json
 
 BATCHES, WORKERS, PAGEABLE_NS = [16, 32, 64, 128], [1, 2, 4, 8], 400000
@@ -42,7 +43,7 @@ def worst_miss(found):
 def test_auto_predicts_that_pinning_is_better(rue, script, measures):
     one = machine(script, measures=measures)
     done = rue("tune", "--runner", one.command, "--out", "out", "--budget", "40trials")
-    assert done.returncode == 0 and "strategy duel" in " ".join(done.stderr.split()), done.stderr
+    assert done.returncode == 0 and wording.STRATEGY_DUEL in " ".join(done.stderr.split()), done.stderr
     found = recommendation(rue.folder / "out/recommendation.json")
     assert found["config"]["pin_memory"] is True and len(found["configs"]) == 2 * len(BATCHES) * len(WORKERS)
     computed = {(trial["model"], trial["pin_memory"]) for trial in one.requests() if trial["measure"] == "compute"}
@@ -59,7 +60,7 @@ def test_estimates_of_both_values_are_a_prior(rue, script):
     words = ["tune", "--runner", one.command, "--budget", "120trials", "--strategy", "duel"]
     assert rue(*words, "--out", "first").returncode == 0
     done = rue(*words, "--out", "second", "--prior", "first/recommendation.json")
-    assert done.returncode == 0 and "with its estimates of the loader and of 2 of 2 models" in " ".join(done.stderr.split()), done.stderr
+    assert done.returncode == 0 and wording.WITH_ITS_ESTIMATES_OF_THE_LOADER.format(2, 2) in " ".join(done.stderr.split()), done.stderr
     assert recommendation(rue.folder / "second/recommendation.json")["config"]["pin_memory"] is True
 
 

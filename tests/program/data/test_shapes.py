@@ -9,6 +9,7 @@ import tarfile
 import numpy as np
 import pytest
 
+import wording
 from conftest import expect_failure, map_tensor, read_json
 
 SEED = int(os.environ.get("RUE_SEED", "7"))
@@ -68,7 +69,7 @@ def test_half_precision_is_widened(rue):
     arrays = [rng.standard_normal((2, 5, 7)).astype(np.float16) for _ in range(5)]
     shard(rue.folder / "half.tar", arrays)
     assert rue("prepare", "half.tar", "half.tensor", "--quiet").returncode == 0
-    assert "tensor, float16" in rue("inspect", "half.tensor").stdout
+    assert wording.TENSOR_FLOAT16 in rue("inspect", "half.tensor").stdout
     assert rue("prepare", "half.tensor", "wide.tensor", "--dtype", "float32", "--quiet").returncode == 0
     wide = np.memmap(rue.folder / "wide.tensor", "<f4", "r", 4096)[:5 * 1024].reshape(5, 1024)[:, :70].reshape(5, 2, 5, 7)
     assert (wide == np.stack(arrays).astype(np.float32)).all()

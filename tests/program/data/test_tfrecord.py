@@ -7,6 +7,7 @@ import zlib
 
 import pytest
 
+import wording
 from conftest import expect_failure
 from test_lmdb import list_files, made
 
@@ -240,7 +241,7 @@ def test_labels_that_are_all_minus_one_are_none(rue, write, name):
 def test_one_label_of_minus_one_is_named_with_its_record(rue, write, format):
     file = write({"label": 3}, {"label": -1, "name": b"b.jpg"})
     at = file.stat().st_size // 2
-    assert "1 of 2 labels are below 0, such as that of" in json.loads(rue("inspect", file, "--json").stdout)["note"]
+    assert wording.OF_LABELS_ARE_BELOW.format(1, 2, 0) in json.loads(rue("inspect", file, "--json").stdout)["note"]
     line = expect_failure(rue("prepare", file, "out", "--format", format), 3, f"{file} record 1 at byte ", "has the label -1", format,
                           "give it the number of a class, or remove it")
     assert abs(int(line.split("at byte ")[1].split()[0]) - at) < 50
@@ -249,7 +250,7 @@ def test_one_label_of_minus_one_is_named_with_its_record(rue, write, format):
 def test_images_of_other_types_among_jpeg_files_are_counted(rue, write):
     file = write({"label": 0}, {"label": 1, "image": b"II*\0..."}, {"label": 1, "image": b"x"})
     note = json.loads(rue("inspect", file, "--json").stdout)["note"]
-    assert note.startswith("2 of 3 images are of another type: ") and "record 1 at byte " in note and note.endswith(" holds a TIFF file")
+    assert note.startswith("2 of 3 images are of another type: ") and wording.RECORD_AT_BYTE.format(1) in note and note.endswith(" holds a TIFF file")
 
 
 def test_two_images_of_one_name_are_named_with_the_destination(rue, write):
@@ -294,7 +295,7 @@ def test_empty_shards_are_skipped_and_reported(rue, write):
     for name, data in (("a.tfrecord", b""), ("a.tfrecord.gz", gzip.compress(b"")), ("c.tfrecord", zlib.compress(b""))):
         (rue.folder / "set" / name).write_bytes(data)
         labels, note = read_labels(rue, "set")
-        assert labels == [3] and f"set/{name}, an empty shard" in note
+        assert labels == [3] and wording.SET_AN_EMPTY_SHARD.format(name) in note
         (rue.folder / "set" / name).unlink()
 
 

@@ -3,6 +3,7 @@ import json
 
 import pytest
 
+import wording
 from conftest import expect_failure, read_json
 
 GRID = ["--model", "none", "--batch-size", "4,8", "--num-workers", "0,1", "--budget", "2m", "--strategy", "grid"]
@@ -32,10 +33,10 @@ def test_variants_modes_and_the_whole_have_recommendations(rue, variants):
     assert len(everything["variants"]) == 4 and everything["config"]["batch_size"] in (4, 8)
     assert everything["mean_regret_ratio"] == pytest.approx(sum(v["mean_regret_ratio"] for v in everything["variants"]) / 4)
     text = " ".join(done.stdout.split())
-    assert text.count("Use batch_size") == 4 and "One configuration for all 4 variants: batch_size" in text
-    assert "One configuration for both raw variants" in text
+    assert text.count("Use batch_size") == 4 and wording.ONE_CONFIGURATION_FOR_ALL_VARIANTS_BATCH.format(4) in text
+    assert wording.ONE_CONFIGURATION_FOR_BOTH_RAW in text
     shown = rue("show", "out")
-    assert shown.returncode == 0 and "One configuration for all 4 variants" in " ".join(shown.stdout.split())
+    assert shown.returncode == 0 and wording.ONE_CONFIGURATION_FOR_ALL_VARIANTS.format(4) in " ".join(shown.stdout.split())
 
 
 def test_the_regret_of_the_common_answer_follows_from_the_trials(rue, variants):
@@ -71,7 +72,7 @@ def test_a_variant_that_fails_does_not_affect_the_others(rue, variants):
 def test_a_study_of_several_variants_continues(rue, variants):
     assert rue("tune", *variants[:3], *GRID, "--out", "out").returncode == 0
     done = rue("tune", *variants[:3], *GRID, "--out", "out")
-    assert done.returncode == 0 and "continuing the study in" in " ".join(done.stderr.split())
+    assert done.returncode == 0 and wording.CONTINUING_THE_STUDY_IN in " ".join(done.stderr.split())
     assert read_json(rue.folder / "out/recommendation.json")["provenance"]["reused_trials"] >= 12
 
 
@@ -103,7 +104,7 @@ def test_names_of_images_and_labels_can_be_given(rue, own_photos):
 def test_files_that_are_not_read_are_named(rue, own_photos):
     (own_photos / "left.tif").write_bytes(b"x")
     done = rue("tune", own_photos, *GRID, "--out", "out", "--mode", "raw")
-    assert "files skipped: 1, such as left.tif, not an image that is read" in done.stderr
+    assert wording.FILES_SKIPPED_SUCH_AS_LEFT.format(1) in done.stderr
     assert json.loads(rue("inspect", own_photos, "--json").stdout)["skipped"] == 1
 
 
@@ -138,4 +139,4 @@ def test_a_wrong_folder_gives_one_message(rue, own_photos):
 
 def test_a_job_of_one_batch_is_reported(rue, own_photos):
     done = rue("tune", own_photos, *GRID, "--batch-size", "8", "--out", "out", "--mode", "raw", "--images", "8")
-    assert "The job is one batch, so only its start was compared." in " ".join(done.stdout.split()), done.stdout
+    assert wording.THE_JOB_IS_ONE in " ".join(done.stdout.split()), done.stdout

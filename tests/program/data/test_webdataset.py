@@ -9,6 +9,7 @@ import subprocess
 import tarfile
 
 import pytest
+import wording
 from conftest import expect_failure, finish, unwrap, wait_until
 
 
@@ -396,13 +397,13 @@ def test_a_shard_that_is_lost_while_trials_run_is_reported(rue, prepare, photos,
         with open(shard, "r+b") as file:
             file.truncate(shard.stat().st_size - 600)
     code, reported, why = finish(process)
-    assert code not in (0, 1) and f"{shard.name} at byte" in reported + why
+    assert code not in (0, 1) and wording.AT_BYTE.format(shard.name) in reported + why
 
 
 def test_a_label_that_no_sample_has_is_not_zero(rue, tmp_path, jpeg):
     path = make_tar(tmp_path / "a.tar", [("a.jpg", jpeg), ("a.cls", b"3"), ("b.jpg", jpeg), ("b.cls", b"4")])
     done = rue("inspect", path, "--label-key", "clas")
-    assert done.returncode == 3 and "no label 'clas'" in done.stderr
+    assert done.returncode == 3 and wording.NO_LABEL_CLAS in done.stderr
 
 
 # ---- labels ----
@@ -501,7 +502,7 @@ def test_shards_of_several_splits_are_reported(rue, tmp_path, jpeg):
         make_tar(folder / f"{name}.tar", pairs(jpeg, "cls"))
     for _ in range(2):  # the second time from the saved index
         found = inspect(rue, folder)
-        assert found["items"] == 9 and "the shards have 2 names, such as train-000.tar and val-000.tar: " in found["note"]
+        assert found["items"] == 9 and wording.THE_SHARDS_HAVE_NAMES.format(2) in found["note"]
     assert "note" not in inspect(rue, f"{folder}/train-{{000..001}}.tar")
 
 
@@ -510,4 +511,4 @@ def test_messages_name_the_extensions_that_were_found(rue, tmp_path, jpeg):
             "no sample with an image (.jpg, .png, .webp, .gif, .bmp, .npy)", "the extensions are input.bin, output.cls")
     refused(rue, make_tar(tmp_path / "b.tar", [(f"n0.{i}.bin", jpeg) for i in range(60)]), "0.bin, 1.bin", ", ...")
     path = make_tar(tmp_path / "c.tar", [("1.jpg", jpeg), ("1.cls", b"1"), ("2.tif", jpeg), ("2.cls", b"2")])
-    assert "the sample 2 at byte" in (note := inspect(rue, path)["note"]) and "without an image (it has tif, cls)" in note
+    assert wording.THE_SAMPLE_AT_BYTE.format(2) in (note := inspect(rue, path)["note"]) and wording.WITHOUT_AN_IMAGE_IT_HAS in note

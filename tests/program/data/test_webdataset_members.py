@@ -5,6 +5,7 @@ import subprocess
 
 import numpy as np
 import pytest
+import wording
 from conftest import expect_failure
 from test_webdataset import inspect, jpeg, make_tar, refused
 
@@ -24,7 +25,7 @@ def test_dots_in_names_are_explained(rue, tmp_path, jpeg):
     assert len(said.replace(str(tmp_path), "")) < 160
     found = inspect(rue, path, "--image-key", "0_001.jpg", "--label-key", "0_001.cls")
     assert found["items"] == 1
-    assert "images not read: 2, as the extension of v1.0_002.jpg begins at its first dot (0_002.jpg)" in found["note"]
+    assert wording.IMAGES_NOT_READ_AS_THE_EXTENSION_OF_V1_0.format(2) in found["note"]
 
 
 @pytest.mark.parametrize("more, images, count, first", [
@@ -34,14 +35,14 @@ def test_images_whose_extension_is_not_one_are_counted(rue, tmp_path, jpeg, more
     path = make_tar(tmp_path / "a.tar", [(name, jpeg) for name in ["v1.jpg", *more]])
     found = inspect(rue, path)
     said = f"images not read: {count}, as the extension of {first} begins" if count else ""
-    assert found["items"] == images and said in found["note"] and ("images not read" in found["note"]) == (count > 0)
+    assert found["items"] == images and said in found["note"] and (wording.IMAGES_NOT_READ in found["note"]) == (count > 0)
 
 
 def test_dots_in_names_of_tensors_are_explained(rue, tmp_path):
     data = npy(np.zeros((3, 2, 2), "f4"))
     expect_failure(rue("inspect", make_tar(tmp_path / "a.tar", [("v1.0.npy", data), ("v1.1.npy", data)])), 3, "of v1.0.npy begins", DOTTED)
     path = make_tar(tmp_path / "b.tar", [("v1.npy", data), ("v1.1.npy", data), ("v1.x.jpg", b"x")])
-    assert "images not read: 1, as the extension of v1.1.npy" in inspect(rue, path)["note"]
+    assert wording.IMAGES_NOT_READ_AS_THE_EXTENSION_OF_V1_1.format(1) in inspect(rue, path)["note"]
 
 
 def test_an_extension_with_a_dot_can_be_named(rue, tmp_path, jpeg):
@@ -91,7 +92,7 @@ def test_other_sparse_files_are_skipped_and_counted(rue, sparse_tar, names):
     packed.write_bytes(gzip.compress(data))
     for archive in (path, packed):
         found = inspect(rue, archive)
-        assert (found["items"], found["skipped"]) == (1, 1) and "a sparse file" in found["note"]
+        assert (found["items"], found["skipped"]) == (1, 1) and wording.A_SPARSE_FILE in found["note"]
     blocks = len(data.rstrip(b"\0")) // 512 + 1
     for end in (blocks * 512 - 600, blocks * 512):
         for archive, cut in ((path, data[:end]), (packed, gzip.compress(data[:end]))):

@@ -9,6 +9,7 @@ import subprocess
 import numpy as np
 import pytest
 
+import wording
 from conftest import ROOT, expect_failure, read_json
 
 numcodecs = pytest.importorskip("numcodecs")
@@ -133,13 +134,13 @@ def test_stores_are_tuned_and_compared(rue, photos):
     assert done.returncode == 0, done.stderr
     done = rue("compare", photos, "none.zarr", "zstd.zarr", *QUICK[:-1], "compared")
     assert done.returncode == 0, done.stderr
-    assert "zarr float32 4x3x224x224 none" in done.stdout and "zarr float32 4x3x224x224 zstd" in done.stdout
-    assert "zarr float32 4x3x224x224 zstd" in " ".join(rue("show", "compared").stdout.split())
+    assert wording.ZARR_FLOAT32_4X3X224X224_NONE in done.stdout and wording.ZARR_FLOAT32_4X3X224X224_ZSTD in done.stdout
+    assert wording.ZARR_FLOAT32_4X3X224X224_ZSTD in " ".join(rue("show", "compared").stdout.split())
     assert "4x3x224x224 zstd" in rue("inspect", "zstd.zarr").stdout
     variants = [found["variant"]["format"] for found in read_json(rue.folder / "compared/recommendation.json")["recommendations"]]
     assert variants.count("zarr") == 2
     done = rue("check", "compared", "--budget", "20s")
-    assert all(f"preprocessed zarr float32 4x3x224x224 {codec}: " in done.stdout for codec in ("none", "zstd")), done.stderr
+    assert all(wording.PREPROCESSED_ZARR_FLOAT32_4X3X224X224.format(codec) in done.stdout for codec in ("none", "zstd")), done.stderr
 
 
 def test_a_climate_store_is_tuned(rue):
@@ -169,7 +170,7 @@ def test_a_missing_chunk_is_the_fill_value(rue):
     os.remove(rue.folder / "store.zarr/images/1.0.0.0")
     words = "1 of 5, such as images/1.0.0.0: their items have the fill value 7"
     done = rue("inspect", "store.zarr")
-    assert done.returncode == 0 and f"chunks missing: {words}" in " ".join(done.stdout.split()), done.stdout
+    assert done.returncode == 0 and wording.CHUNKS_MISSING.format(words) in " ".join(done.stdout.split()), done.stdout
     assert json.loads(rue("inspect", "store.zarr", "--json").stdout)["skipped"] == 1
     for command in ["prepare", "store.zarr", "s.tensor"], ["tune", "store.zarr", *QUICK], ["compare", "store.zarr", "s.tensor", *QUICK[:-1], "o"]:
         done = rue(*command)
@@ -198,11 +199,11 @@ def make_shards(rue):
 def test_missing_chunks_within_shards_are_counted(rue):
     store = make_shards(rue)
     words = "3 of 5, such as chunk 1 of 0.0.0.0: their items have the fill value 9"
-    assert f"chunks missing: {words}" in " ".join(rue("inspect", "s").stdout.split())
+    assert wording.CHUNKS_MISSING.format(words) in " ".join(rue("inspect", "s").stdout.split())
     items, _ = read_back(rue, "s", 10, (1, 4, 4), "u1")
     assert [int(item.max()) for item in items] == [1] * 2 + [9] * 6 + [2] * 2
     (store / "0.0.0.0").write_bytes(bytes(5))  # its index cannot be read: that fails only when its items are read
-    assert "chunks missing: 2 of 5, such as 1.0.0.0:" in " ".join(rue("inspect", "s").stdout.split())
+    assert wording.CHUNKS_MISSING_OF_SUCH.format(2, 5, "1.0.0.0") in " ".join(rue("inspect", "s").stdout.split())
     for name in "0.0.0.0", "2.0.0.0":
         (store / name).write_bytes(b"\xff" * 32)
     expect_failure(rue("inspect", "s"), 3, "s has no chunks: all of them are missing")
@@ -250,7 +251,7 @@ def test_many_small_chunks_are_announced(rue):
         run.send_signal(signal.SIGINT)
         rest = run.stderr.read()
     assert first.startswith("d.zarr: writing 100,100 files, a chunk of 1 B in each;") and "larger --chunks" in first
-    assert run.returncode == 130 and "nothing was written" in rest and os.listdir(rue.folder) == ["s"]
+    assert run.returncode == 130 and wording.NOTHING_WAS_WRITTEN in rest and os.listdir(rue.folder) == ["s"]
     done = rue("prepare", "s", "e.zarr", "--chunks", "100")
     assert done.returncode == 0 and "files" not in done.stderr
 
@@ -302,7 +303,7 @@ def test_metadata_are_refused_by_name(rue, case):
 def test_fill_values_at_the_limits(rue, dtype, value):
     change(make_store(rue), dtype=dtype, fill_value=value)
     done = rue("inspect", "store.zarr")
-    assert done.returncode == 0 if dtype == "|u1" else "values: save them as float32, float16 or uint8" in done.stderr, done.stderr
+    assert done.returncode == 0 if dtype == "|u1" else wording.VALUES_SAVE_THEM_AS_FLOAT32 in done.stderr, done.stderr
 
 
 @pytest.mark.parametrize("place", ["images/.zarray", ".zattrs", "zarr.json"])

@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+import wording
 from conftest import expect_failure, make_table, read_json, unwrap, without_maps
 
 BATCHES, WORKERS, MODELS = [16, 32, 64], [0, 1, 2, 4], ["ape", "bee", "cow"]
@@ -55,7 +56,7 @@ def test_the_gain_has_an_interval(rue, runner, strategy):
         assert gain["low_ratio"] < truth < gain["high_ratio"] and gain["proven"] and gain["confidence"] == 0.95
         assert not row["recommended"]
     for name, told in gains(part).items():
-        assert f"is {told:.2f} times as fast as {name}, 32/{'0' if name == 'no workers' else '4'} (95 % CI 1." in text
+        assert wording.IS_TIMES_AS_FAST_AS_CI.format(told, name, 32, "0" if name == "no workers" else "4", 95, 1) in text
     shown = unwrap(without_maps(rue("show", "out").stdout))
     assert text[text.index("Use batch_size"):text.index("More: ")] in shown
 
@@ -72,7 +73,7 @@ def test_a_large_gain_needs_no_proof(rue, runner):
     text = tune(rue, runner(lambda m, b, w: int(time_ns(m, b, w) if (b, w) != (32, 4) else 1.02 * time_ns(m, 64, 2))), "--strategy", "grid")
     part = found(rue)
     assert label(part["config"]) == "64/2" and part["baselines"]["replaced"] is None
-    assert "is not proven to be faster than workers = CPUs, 32/4: it is 1.02 times as fast" in text
+    assert wording.IS_NOT_PROVEN_TO_BE.format(32, 4, "1.02") in text
 
 
 def test_the_baseline_stays_recommended_without_a_proven_gain(rue, runner):
@@ -83,8 +84,8 @@ def test_the_baseline_stays_recommended_without_a_proven_gain(rue, runner):
     assert not part["baselines"]["replaced"]["gain"]["proven"]
     assert [row["recommended"] for row in part["baselines"]["rows"]] == [False, True]
     assert gains(part) == {"no workers": pytest.approx(2 / 1.003, rel=0.01), "workers = CPUs": None}
-    assert " stays workers = CPUs, 32/4. The best, 64/2, is not proven to be faster: it is 1.00 times" in text
-    assert "is 1.99 times as fast as no workers, 32/0" in text
+    assert wording.STAYS_WORKERS_CPUS_THE_BEST.format(32, 4, 64, 2, "1.00") in text
+    assert wording.IS_TIMES_AS_FAST_AS_NO_WORKERS.format("1.99", 32, 0) in text
     shown = unwrap(without_maps(rue("show", "out").stdout))
     assert text[text.index("Use batch_size 32"):text.index("More: ")] in shown
     checked = rue("check", "out", "--runner", runner.command)
@@ -94,12 +95,12 @@ def test_the_baseline_stays_recommended_without_a_proven_gain(rue, runner):
 def test_other_rules_rank_without_the_comparison(rue, runner):
     tune(rue, runner(near_ns), "--strategy", "grid")
     shown = " ".join(rue("show", "out", "--objective", "worst").stdout.split())
-    assert "Use batch_size 64, num_workers 2" in shown and "workers = CPUs" not in shown
+    assert wording.USE_BATCH_SIZE_NUM_WORKERS.format(64, 2) in shown and "workers = CPUs" not in shown
 
 
 def test_a_baseline_that_is_the_best_is_named(rue, runner):
     text = tune(rue, runner(lambda m, b, w: time_ns(m, b, w) if (b, w) != (32, 4) else time_ns(m, 64, 2) // 2), "--strategy", "grid")
-    assert "Use batch_size 32, num_workers 4" in text and "the same as workers = CPUs." in text
+    assert wording.USE_BATCH_SIZE_NUM_WORKERS.format(32, 4) in text and wording.THE_SAME_AS_WORKERS in text
     part = found(rue)
     assert gains(part)["no workers"] == pytest.approx(4, rel=0.01) and gains(part)["workers = CPUs"] is None
     assert part["baselines"]["replaced"] is None and part["baselines"]["rows"][1]["recommended"]
@@ -108,7 +109,7 @@ def test_a_baseline_that_is_the_best_is_named(rue, runner):
 def test_a_given_baseline_may_be_outside_the_grid(rue, runner):
     runner = runner()
     text = tune(rue, runner, "--strategy", "grid", "--batch-size", "64", "--num-workers", "1,2", "--baseline", "batch_size=16,num_workers=4")
-    assert "is 1.34 times as fast as the baseline, 16/4" in text
+    assert wording.IS_TIMES_AS_FAST_AS_THE_BASELINE.format("1.34", 16, 4) in text
     assert gains(found(rue)) == {"the baseline": pytest.approx(1.344, rel=0.01)}
     assert {cell for _, cell in runner.joint()} == {"64/1", "64/2", "16/4"}
 
@@ -123,7 +124,7 @@ def test_an_infeasible_baseline_is_reported_with_its_reason(rue, runner):
     runner = runner(infeasible_above=64, faults=[dict(when=dict(measure="joint", cell="32/0"), do="answer",
                                                       answer=dict(status="infeasible", reason="no room for 32"))])
     text = tune(rue, runner, "--strategy", "duel")
-    assert "The recommendation was not compared with no workers, 32/0, which was not measured on every model." in text and "no room for 32" in text
+    assert wording.THE_RECOMMENDATION_WAS_NOT_COMPARED_WITH_NO_WORKERS.format(32, 0) in text and wording.NO_ROOM_FOR.format(32) in text
     assert gains(found(rue)) == {"no workers": None, "workers = CPUs": pytest.approx(1.3125, rel=0.01)}
     assert sum(cell == "32/0" for _, cell in runner.joint()) == 1, "it is not tried on every model"
 
@@ -143,7 +144,7 @@ def test_the_gain_is_predicted_if_the_budget_is_too_small(rue, runner):
     text = tune(rue, runner, "--strategy", "duel", "--budget", "25trials")
     assert len(runner.requests()) <= 25
     assert gains(found(rue))["no workers"] == pytest.approx(1.24, rel=0.05)
-    assert "no workers, 32/0" in text and ", predicted)." in text
+    assert wording.NO_WORKERS.format(32, 0) in text and ", predicted)." in text
 
 
 def test_a_budget_of_trials_reserves_some_for_baselines(rue, runner):
@@ -184,12 +185,12 @@ def test_a_table_has_the_times_of_the_baseline(rue):
     assert gains(found(rue)) == {"the baseline": None} and found(rue)["baselines"]["rows"][0]["recommended"]
     assert found(rue)["baselines"]["replaced"]["gain"]["speedup_ratio"] == pytest.approx(1.003, rel=0.0001)
     done = rue("tune", "--table", "times.csv", "--out", "other", "--budget", "1000s", "--strategy", "grid", "--baseline", "batch_size=32,num_workers=0")
-    assert "The recommendation was not compared with the baseline, 32/0, which was not measured on every model." in " ".join(done.stdout.split()), done.stdout
+    assert wording.THE_RECOMMENDATION_WAS_NOT_COMPARED_WITH_THE_BASELINE.format(32, 0) in " ".join(done.stdout.split()), done.stdout
 
 
 def test_the_plan_names_the_baselines(rue, runner):
     words = ["tune", "--runner", runner().command, "--out", "out", "--strategy", "grid", "--budget", "9999s", "--dry-run"]
-    assert "32/0 (no workers), 32/4 (workers = CPUs)" in rue(*words).stdout
+    assert wording.NO_WORKERS_WORKERS_CPUS.format(32, 0, 32, 4) in rue(*words).stdout
 
 
 def test_baseline_none_measures_no_baseline(rue, runner):
@@ -219,6 +220,6 @@ def test_check_compares_the_recommendation_with_the_baseline(rue, runner):
     runner = runner()
     tune(rue, runner, "--strategy", "grid")
     done = rue("check", "out", "--runner", runner.command, "--budget", "9999s")
-    assert done.returncode == 0 and "It is 1.31 times as fast as workers = CPUs, 32/4 (95 % CI" in " ".join(done.stdout.split()), done.stdout
+    assert done.returncode == 0 and wording.IT_IS_TIMES_AS_FAST.format("1.31", 32, 4, 95) in " ".join(done.stdout.split()), done.stdout
     told = json.loads(rue("check", "out", "--runner", runner.command, "--budget", "9999s", "--json").stdout)["checks"][0]
     assert label(told["baseline"]) == "32/4" and told["baseline_speedup_ratio"] == pytest.approx(1.3125, rel=0.01)

@@ -10,6 +10,7 @@ import sqlite3
 
 import pytest
 
+import wording
 from conftest import cluster, edit_trials, error_line, expect_failure, finish, make_table, wait_until
 
 LONG = bool(os.environ.get("RUE_LONG_TESTS"))
@@ -112,7 +113,7 @@ def test_a_row_that_becomes_unreadable_ends_a_run_whose_budget_is_spent(rue, scr
     wait_until(lambda: len(one.joint()) > asked, process)
     edit_trials(store, f"UPDATE trial SET read_bytes = 1 << 60 WHERE id = {last}")
     code, _, err = finish(process)
-    assert code == 6 and "cannot read its column read_bytes; delete that row" in err, err
+    assert code == 6 and wording.CANNOT_READ_ITS_COLUMN in err, err
 
 
 def test_limits_that_no_row_can_hold_are_refused(rue, script):

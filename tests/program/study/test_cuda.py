@@ -12,6 +12,7 @@ import subprocess
 
 import pytest
 
+import wording
 from conftest import HANG_S, PROGRAM, ROOT, clean_environment, expect_failure, read_json
 
 FAKE = PROGRAM and PROGRAM.parent / "tests" / "fake_cuda_module.so"
@@ -51,7 +52,7 @@ def test_a_study_of_models_that_compute(rue, fake, photos):
     done = rue(*words, env=fake)
     assert done.returncode == 0, done.stderr
     said = " ".join(done.stdout.split())
-    assert "Model times are those of this machine's GPU (bf16)" in said, said
+    assert wording.MODEL_TIMES_ARE_THOSE_OF_THIS_MACHINES_GPU in said, said
     assert "RUE_CUDA_MODULE" not in done.stderr, "that is no unknown setting"
     found = read_json(rue.folder / "out/recommendation.json")["recommendations"][0]
     assert found["models"] == ["resnet18@cuda:bf16", "vit_b_16@cuda:bf16"]
@@ -90,7 +91,7 @@ def test_memory_that_cannot_be_locked_is_done_without(rue, fake, photos):
              "--out", "out"]
     none = dict(fake, FAKE_CUDA_PINS=0)
     done = rue(*words, env=none)
-    assert done.returncode == 4 and "page-locked memory (pin_memory false needs none)" in " ".join(done.stdout.split())
+    assert done.returncode == 4 and wording.PAGE_LOCKED_MEMORY_PIN in " ".join(done.stdout.split())
     for values in ("false", "true,false"):
         done = rue(*words, "--pin-memory", values, env=none)
         assert done.returncode == 0, done.stderr
@@ -115,7 +116,7 @@ def test_a_batch_that_does_not_fit_is_infeasible_and_the_study_continues(rue, fa
     found = read_json(rue.folder / "out/recommendation.json")["recommendations"][0]
     assert found["config"]["batch_size"] == 2
     rows = (rue.folder / "out/trials.csv").read_text()
-    assert "a batch of 32 images needs" in rows and ",infeasible," in rows
+    assert wording.A_BATCH_OF_IMAGES.format(32) in rows and ",infeasible," in rows
 
 
 def test_levels_are_copied_in_a_fourth_of_the_time(rue, fake, photos):
@@ -163,7 +164,7 @@ def test_times_of_a_gpu_become_a_device_table(rue, fake):
     for more, pinned, least_ns in (([], True, 0), (["--pin-memory", "false"], False, 5_000_000)):
         assert rue(*words, *more, env=dict(fake, FAKE_CUDA_PAGEABLE_NS=5_000_000)).returncode == 0
         table = read_json(rue.folder / "gpu.json")
-        assert table["title"].endswith(" (bf16)") and "this machine" not in table["title"] and table["note"] is None
+        assert table["title"].endswith(" (bf16)") and wording.THIS_MACHINE not in table["title"] and table["note"] is None
         assert table["precision"] == "bf16" and table["pin_memory"] is pinned
         assert len(table["models"][0]["batch_ns"]) == 2 and min(table["models"][0]["batch_ns"]) > least_ns
     expect_failure(rue("calibrate", "resnet18", "--device", "h100", "--pin-memory", "true"), 2, "--pin-memory", "has no effect on 'h100'")
@@ -172,7 +173,7 @@ def test_times_of_a_gpu_become_a_device_table(rue, fake):
 def test_slower_kernels_are_reported_with_the_times(rue, fake, photos):
     slower = dict(fake, FAKE_CUDA_SLOWER="by kernels that are slower")
     done = rue("calibrate", "resnet18", "--device", "cuda", "--batch-size", "1", "--batches", "1", "--out", "gpu.json", env=slower)
-    assert "by kernels that are slower" in done.stdout and read_json(rue.folder / "gpu.json")["note"] == "by kernels that are slower"
+    assert wording.BY_KERNELS_THAT_ARE_SLOWER in done.stdout and read_json(rue.folder / "gpu.json")["note"] == "by kernels that are slower"
     done = rue("tune", photos, "--model", "resnet18@cuda", "--dry-run", env=slower)
     assert done.stderr.count("resnet18@cuda: by kernels that are slower") == 1, done.stderr
 
@@ -185,9 +186,9 @@ def test_the_real_module_without_a_driver(module, release):
 
 def test_an_installed_program_finds_the_installed_module(module, release, tmp_path):
     subprocess.run(["cmake", "--install", release.parent, "--prefix", tmp_path], check=True, stdout=subprocess.DEVNULL)
-    assert "no NVIDIA driver here" in compute(tmp_path / "bin/rue", {})["reason"]
+    assert wording.NO_NVIDIA_DRIVER_HERE in compute(tmp_path / "bin/rue", {})["reason"]
     next(tmp_path.rglob("rue_cuda.so")).unlink()
-    assert "built without CUDA" in compute(tmp_path / "bin/rue", {})["reason"]
+    assert wording.BUILT_WITHOUT_CUDA in compute(tmp_path / "bin/rue", {})["reason"]
 
 
 def test_the_real_module_with_the_stub_of_the_toolkit(module, release, tmp_path):
@@ -197,7 +198,7 @@ def test_the_real_module_with_the_stub_of_the_toolkit(module, release, tmp_path)
         pytest.skip("skipped: the toolkit has no stub")
     (tmp_path / "libcuda.so.1").symlink_to(stubs[0])
     answer = compute(release, dict(LD_LIBRARY_PATH=tmp_path))
-    assert answer["status"] == "failed" and "is the stub of the CUDA toolkit, not a driver" in answer["reason"], answer
+    assert answer["status"] == "failed" and wording.IS_THE_STUB_OF_THE_CUDA in answer["reason"], answer
 
 
 def test_gpu_checks_are_skipped_with_a_reason_without_a_gpu():

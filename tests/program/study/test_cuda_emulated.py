@@ -10,6 +10,7 @@ import shutil
 import subprocess
 
 import pytest
+import wording
 from conftest import HANG_S, PROGRAM, ROOT, clean_environment, expect_failure, read_json
 
 TESTS = PROGRAM and PROGRAM.parent / "tests"
@@ -63,7 +64,7 @@ def test_a_study_succeeds_with_any_order_of_the_device_s_work(rue, emulated, pho
     done = rue("tune", photos, "--model", "resnet18", "--device", "cuda:bf16", "--batch-size", "10", *SMALL,
                env=dict(with_library(emulated), EMULATED_CUDA_SEED=seed))
     assert done.returncode == 0, done.stderr
-    assert "emulated CUDA:" not in done.stderr and "Sanitizer" not in done.stderr, done.stderr
+    assert wording.EMULATED_CUDA not in done.stderr and "Sanitizer" not in done.stderr, done.stderr
     rows = read_rows(rue)
     assert {(row["status"], row["reason"]) for row in rows} == {("ok", "")}, rows
     joint = [row for row in rows if row["measure"] == "joint"]
@@ -77,7 +78,7 @@ def test_rue_s_own_products_are_used_without_cublaslt(rue, emulated, photos):
     done = rue("tune", photos, "--model", "mobilenet_v2@cuda:fp16", "--batch-size", "10", *SMALL, env=emulated)
     assert done.returncode == 0, done.stderr
     assert {row["status"] for row in read_rows(rue)} == {"ok"}
-    assert "rue's own kernels compute the products, which is slower than cuBLASLt: libcublasLt.so.0 was not found" in (rue.folder / "out/trials.csv").read_text()
+    assert wording.RUES_OWN_KERNELS_COMPUTE in (rue.folder / "out/trials.csv").read_text()
 
 
 def test_a_batch_that_does_not_fit_is_infeasible_and_the_runner_continues(rue, emulated, photos):
@@ -86,7 +87,7 @@ def test_a_batch_that_does_not_fit_is_infeasible_and_the_runner_continues(rue, e
     assert done.returncode == 0, done.stderr
     rows = read_rows(rue)
     assert {(row["batch_size"], row["status"]) for row in rows} == {("2", "ok"), ("32", "infeasible")}
-    assert all("a batch of 32 images needs" in row["reason"] for row in rows if row["batch_size"] == "32")
+    assert all(wording.A_BATCH_OF_IMAGES.format(32) in row["reason"] for row in rows if row["batch_size"] == "32")
     assert read_json(rue.folder / "out/recommendation.json")["recommendations"][0]["config"]["batch_size"] == 2
 
 

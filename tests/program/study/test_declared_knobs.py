@@ -5,6 +5,7 @@ import sqlite3
 
 import pytest
 
+import wording
 from conftest import expect_failure, flat, make_table, read_json
 
 TABLE = make_table(["ape", "bee"], [16, 32, 64], [1, 2, 4], lambda model, batch, workers: 1000 + 3200 // batch + 400 // workers)
@@ -110,7 +111,7 @@ def test_an_invalid_declaration_is_refused(rue, runner, knob, says):
 @pytest.mark.parametrize("note", ["It ends with a full stop.", "A short one. " * 46 + "The last one"], ids=["short", "long"])
 def test_a_note_on_the_data_is_shown_and_kept(rue, script, note):
     done = rue("tune", "--runner", script(TABLE, opened=dict(note=note)).command, "--quiet", "--out", "out")
-    assert done.returncode == 0 and f"the runner's data: {note}" in flat(done.stderr), done.stderr
+    assert done.returncode == 0 and wording.THE_RUNNERS_DATA.format(note) in flat(done.stderr), done.stderr
     sentence = f"Note: {note.rstrip('.')}. "
     assert sentence in flat(done.stdout) and sentence in flat(rue("show", "out").stdout)
     assert read_json(rue.folder / "out/recommendation.json")["recommendations"][0]["note"] == note

@@ -9,6 +9,7 @@ import time
 
 import pytest
 
+import wording
 from conftest import HANG_S, expect_failure, finish, make_table, read_json, stop, wait_until, wait_until_ended
 
 MODELS, BATCHES, WORKERS = ["ape", "bee", "cow"], [16, 32, 64], [0, 2, 4]
@@ -93,7 +94,7 @@ def test_the_recommendation_is_the_known_best(rue, script, name):
         assert row["mean_regret_ratio"] == pytest.approx(expected[cell(row["config"])], abs=1e-8)
         assert row["end_to_end_ns"] == {m: table[m][cell(row["config"])] * IMAGES for m in table}
     best = known_best(table).replace("/", ", num_workers ")
-    assert f"Use batch_size {best}: " in re.sub(r"\s+", " ", done.stdout)
+    assert wording.USE_BATCH_SIZE_3.format(best) in re.sub(r"\s+", " ", done.stdout)
 
 
 @pytest.mark.quick
@@ -212,8 +213,8 @@ def test_a_fault_is_a_row_and_the_run_continues(rue, script, name):
     assert [(miss["model"], miss["status"]) for miss in row["misses"]] == [(BAD[0], what)]
     assert re.search(reason, row["misses"][0]["reason"], re.DOTALL)
     text = re.sub(r"\s+", " ", done.stdout)
-    assert "Not ranked: 1 of 9 configurations" in text
-    assert f"32/2 {'is infeasible' if what == 'infeasible' else 'failed'} for bee" in text
+    assert wording.NOT_RANKED_OF_CONFIGURATIONS.format(1, 9) in text
+    assert wording.FOR_BEE.format(32, 2, "is infeasible" if what == "infeasible" else "failed") in text
     assert wait_until_ended(one.pids())
 
 
@@ -240,7 +241,7 @@ def test_a_store_removed_during_the_run_is_reported(rue, script):
     for path in (rue.folder / "out").glob("study.db*"):
         path.unlink()
     code, _, err = finish(process)
-    assert code == 6 and "study.db was removed or replaced during the run" in err
+    assert code == 6 and wording.STUDY_DB_WAS_REMOVED in err
 
 
 @pytest.mark.parametrize("before", ["eval", "! true ||", "LC_ALL=C"])
@@ -276,7 +277,7 @@ def test_no_grandchild_stays_alive(rue, script):
     done = tune(rue, one)
     assert done.returncode == 0, done.stderr
     (bad,) = [row for row in csv_rows(rue) if row["status"] != "ok"]
-    assert "was killed by SIGKILL" in bad["reason"], "seen at once, though the pipe is still open"
+    assert wording.WAS_KILLED_BY_SIGKILL in bad["reason"], "seen at once, though the pipe is still open"
     assert len(one.requests("grandchild")) == 2 and len(one.pids()) == 4
     assert wait_until_ended(one.pids())
 
@@ -305,7 +306,7 @@ def test_all_trials_fail(rue, script):
     line = expect_failure(done, 4, "stopped after 5 identical failures", "exit code 7", "run the same command")
     assert len(one.joint()) == 5, "not one trial more than that"
     found = recommendation(rue)
-    assert found["config"] is None and "exit code 7" in found["reason"]
+    assert found["config"] is None and wording.EXIT_CODE.format(7) in found["reason"]
     assert len([row for row in csv_rows(rue) if row["status"] == "failed"]) == 5
     assert done.stderr.count("exit code 7") == 1 and line
 
@@ -339,7 +340,7 @@ def test_jointly_infeasible_everywhere(rue, script):
     done = tune(rue, one)
     expect_failure(done, 4, "no configuration could be measured on every model")
     shown = re.sub(r"\s+", " ", done.stdout)
-    assert "27 are infeasible" in shown and "the model does not fit" in shown
+    assert wording.ARE_INFEASIBLE.format(27) in shown and wording.THE_MODEL_DOES_NOT in shown
     assert len(one.joint()) == 27, "what is infeasible is an answer, not an accident"
     found = recommendation(rue)
     assert found["config"] is None and found["evidence"]["trials_infeasible"] == 27
@@ -373,7 +374,7 @@ def test_trials_longer_than_expected_end_with_the_budget(rue, script):
     assert 50e9 < sum(costs) < 100e9, "no configuration begins that would not fit"
     report = read_json(rue.folder / "out/recommendation.json")
     assert report["partial"] is True
-    assert "the budget was spent after" in report["partial_reason"]
+    assert wording.THE_BUDGET_WAS_SPENT_AFTER in report["partial_reason"]
     assert done.stdout.count("Partial results") == 1
     assert done.returncode == 0 and recommendation(rue)["config"], done.stderr
 
@@ -402,7 +403,7 @@ def test_a_sufficient_budget_shows_the_number_of_configurations(rue, script):
     words = [*GRID, "--budget", "1ms", "--images", "1000000"]
     expect_failure(tune(rue, script(TABLE), *words), 2, " to compare two configurations, or lower --images")
     line = expect_failure(tune(rue, script(TABLE), *words, "--batch-size", "16", "--num-workers", "2"), 2, "--images")
-    assert "s, or lower --images" in line
+    assert wording.S_OR_LOWER_IMAGES in line
 
 
 def test_a_budget_for_one_configuration_is_inconclusive(rue, script):
@@ -416,7 +417,7 @@ def test_a_grid_too_large_for_the_budget_measures_whole_configurations(rue, scri
     table = make_table(MODELS, batches, workers, plain_ns)
     one = script(table, images=3000)
     done = rue("tune", "--runner", one.command, "--out", "out", *GRID, "--budget", "100ms")
-    assert done.returncode == 0 and "as many configurations as the budget allows" in " ".join(done.stderr.split())
+    assert done.returncode == 0 and wording.AS_MANY_CONFIGURATIONS_AS_THE_BUDGET in " ".join(done.stderr.split())
     assert all(r["images"] == 3000 for r in one.requests() if r["measure"] == "joint"), "whole jobs"
     found = recommendation(rue)
     asked = {c for m, c in one.joint()}
@@ -434,7 +435,7 @@ def test_a_dry_run_probes_without_joint_trials(rue, script):
     assert "trials            27: 9 configurations x 3 models x 1 variant x 1 repeat" in done.stdout
     assert "batch-size        16, 32, 64" in done.stdout and "budget 2 m 00 s" in done.stdout
     assert not (rue.folder / "out").exists(), "nothing new is left behind"
-    assert "references        every 5 trials one load-only trial of 192 images (16/4)" in done.stdout
+    assert wording.REFERENCES_EVERY_TRIALS_ONE.format(5, 192, 16, 4) in done.stdout
     assert tune(rue, one).returncode == 0 and len(one.joint()) == 27
     requests = len(one.requests())
     assert tune(rue, one, "--dry-run").returncode == 0 and len(one.requests()) == requests, "the probes are not repeated"
@@ -499,7 +500,7 @@ def test_a_runner_that_cannot_be_restarted_ends_the_study_with_a_report(rue, scr
     done = rue("tune", "--runner", f"sh {wrapper}", "--quiet", "--out", "out")
     expect_failure(done, 1, "did not answer 'hello' correctly", "exit code 9")
     report = read_json(rue.folder / "out/recommendation.json")
-    assert report["partial"] and "stopped after" in report["partial_reason"]
+    assert report["partial"] and wording.STOPPED_AFTER in report["partial_reason"]
     assert len(csv_rows(rue)) == 20
 
 
@@ -516,7 +517,7 @@ def test_data_removed_during_the_run_end_the_study_with_a_report(rue, script):
 
 def expect_interrupted_report(rue, one, out):
     report = read_json(rue.folder / "out/recommendation.json")
-    assert report["partial"] is True and "interrupted after" in report["partial_reason"]
+    assert report["partial"] is True and wording.INTERRUPTED_AFTER in report["partial_reason"]
     assert out.count("Partial results: interrupted after") == 1
     rows = csv_rows(rue)
     assert 0 < len(rows) <= len(one.requests()) < 32 and len(store_rows(rue)) == len(rows)

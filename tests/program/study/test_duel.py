@@ -7,6 +7,7 @@ import re
 import jsonschema
 import pytest
 
+import wording
 from conftest import ROOT, expect_failure, make_table, read_json, true_regrets
 
 SPACE = ["--batch-size", "4,8,16", "--num-workers", "0,1,2", "--model", "sleep:1ms/image,sleep:8ms/image"]
@@ -37,7 +38,7 @@ def test_the_recommendation_is_measured_on_every_model_and_has_a_bound(rue, phot
     assert all(row["end_to_end_ns"].values() for row in found["configs"]), "every cell has a time, measured or predicted"
     if found["certificate"]:
         assert found["certificate"]["confidence"] == 0.95 and found["certificate"]["bound_ratio"] >= 0
-        assert "points better (95 % confidence)" in done.stdout.replace("\n", " ")
+        assert wording.POINTS_BETTER_CONFIDENCE.format(95) in done.stdout.replace("\n", " ")
 
 
 def test_a_duel_continues_with_stored_trials(rue, photos):
@@ -47,7 +48,7 @@ def test_a_duel_continues_with_stored_trials(rue, photos):
     assert tune(rue, photos, "--budget", "14trials").returncode == 0
     first = ids()
     again = tune(rue, photos, "--budget", "14trials")
-    assert again.returncode == 0 and "continuing the study" in again.stderr
+    assert again.returncode == 0 and wording.CONTINUING_THE_STUDY in again.stderr
     assert len(first & ids()) >= 8, "the probes at least"
 
 
@@ -65,7 +66,7 @@ def test_a_budget_of_trials_is_respected_and_includes_verification(rue, script):
     assert done.returncode == 0, done.stderr
     trials = [entry for entry in one.requests() if entry["op"] == "trial"]
     assert 20 < len(trials) <= 30 and recommendation(rue)["certificate"], len(trials)
-    assert "of at most 30" in done.stderr
+    assert wording.OF_AT_MOST.format(30) in done.stderr
 
 
 def test_a_duel_ends_at_epsilon_and_confidence(rue, script):
@@ -121,7 +122,7 @@ def test_a_simulated_machine_is_answered_in_twenty_trials(rue, simulator):
 
 def test_a_dry_run_has_no_number_of_trials_and_writes_no_file(rue, photos):
     done = tune(rue, photos, "--dry-run")
-    assert done.returncode == 0 and "as many trials as the decision needs" in done.stdout
+    assert done.returncode == 0 and wording.AS_MANY_TRIALS_AS_THE_DECISION in done.stdout
     assert not (rue.folder / "out").exists()
 
 
@@ -144,7 +145,7 @@ def test_a_budget_that_the_runners_own_models_exceed_is_refused_when_they_are_pr
     done = rue(*run, budget)
     if "is too small" in done.stderr:  # what later probes told
         done = rue(*run, enough(done, "(measured by the first probes)"))
-    assert "is too small" not in done.stderr and one.joint(), done.stderr
+    assert wording.IS_TOO_SMALL not in done.stderr and one.joint(), done.stderr
 
 
 @pytest.mark.parametrize("strategy", ["auto", "duel", "grid"])
@@ -219,7 +220,7 @@ def test_wrong_predictions_give_no_bound_for_unmeasured_configurations(rue, scri
     certificate = read_json(rue.folder / "out/recommendation.json")["recommendations"][0]["certificate"]
     assert certificate["prediction_error_ratio"] > 2 and certificate["bound_ratio"] < 0.5, certificate
     said = " ".join(told.stdout.split())
-    assert "No other measured configuration is more than" in said and "Predictions were unreliable" in said
+    assert wording.NO_OTHER_MEASURED_CONFIGURATION in said and wording.PREDICTIONS_WERE_UNRELIABLE in said
 
 
 @pytest.mark.parametrize("seed", range(4))

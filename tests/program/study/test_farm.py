@@ -11,6 +11,7 @@ import time
 
 import pytest
 
+import wording
 from conftest import ROOT, Script, cluster, expect_failure, finish, flat, make_table, read_json, wait_until, wait_until_ended
 
 CELLS = [16, 64, 256], [1, 2, 4, 8]
@@ -73,7 +74,7 @@ def test_nodes_make_trials_at_the_same_time(rue, tmp_path):
     words = scripted(tmp_path, 4)
     done = rue("tune", *words, *FARM)
     assert done.returncode == 0, done.stderr
-    assert "1,000 images on one of 4 nodes" in flat(done.stdout + done.stderr) and "was dropped" not in done.stderr
+    assert wording.IMAGES_ON_ONE_OF_NODES.format("1,000", 4) in flat(done.stdout + done.stderr) and wording.WAS_DROPPED not in done.stderr
     first, part = rows(rue), recommended(rue)
     assert {node for _, node, _, _ in first} == {"n0", "n1", "n2", "n3"}
     for node in ("n0", "n1", "n2", "n3"):
@@ -156,7 +157,7 @@ def test_one_node_that_fails_reference_trials_ends_no_checks(rue, tmp_path, meas
 def test_a_node_whose_connection_ends_is_dropped(rue, tmp_path, ranks):
     done = rue("tune", *FARM, "--launch", played(tmp_path, ranks, drop={"1": [5]}))
     assert done.returncode == 0, done.stderr
-    assert "rank 1 (n1) ended its connection; it was dropped" in flat(done.stderr)
+    assert wording.RANK_N1_ENDED_ITS.format(1) in flat(done.stderr)
     assert recommended(rue)["config"] and rows(rue)[-1][1] != "n1"
     ((node, reason),) = failures(rue)
     assert node == "n1" and reason.startswith("on rank 1 (n1): "), reason
@@ -173,7 +174,7 @@ def test_what_fails_on_one_node_is_tried_on_another(rue, tmp_path, own, drops):
     done = rue("tune", *scripted(tmp_path, 3, r1=own), *FARM)
     assert done.returncode == 0, done.stderr
     assert recommended(rue)["config"]["batch_size"] == 256 and recommended(rue)["config"]["num_workers"] in (1, 2)
-    assert ("failed 5 trials, one after the other: no such device; it was dropped" in flat(done.stderr)) == drops
+    assert (wording.FAILED_TRIALS_ONE_AFTER.format(5) in flat(done.stderr)) == drops
     assert set(failures(rue)) == {("n1", "on rank 1 (n1): no such device")}
 
 
@@ -187,14 +188,14 @@ def test_what_is_infeasible_on_one_node_is_tried_on_another(rue, tmp_path):
 def test_what_fails_on_two_nodes_that_are_dropped_is_not_excluded(rue, tmp_path):
     done = rue("tune", *scripted(tmp_path, 4, r1=failing(measure="joint"), r2=failing(measure="joint")), *FARM)
     assert done.returncode == 0 and flat(done.stderr).count("was dropped") == 2, done.stderr
-    assert recommended(rue)["config"]["batch_size"] == 256 and "Not ranked" not in flat(done.stdout)
+    assert recommended(rue)["config"]["batch_size"] == 256 and wording.NOT_RANKED not in flat(done.stdout)
 
 
 def test_a_node_that_fails_before_another_succeeds_is_dropped(rue, tmp_path):
     slow = dict(hello=dict(clock="real"), delay_s=0.05)
     own = dict(hello=dict(clock="real"), faults=[failing(measure=measure)["faults"][0] for measure in ("load", "joint")])
     done = rue("tune", *scripted(tmp_path, 3, r0=slow, r1=own, r2=slow), *FARM, "--budget", "12s")
-    assert "identical failures" not in done.stderr and "rank 1 (n1) failed" in flat(done.stderr), done.stderr
+    assert wording.IDENTICAL_FAILURES not in done.stderr and "rank 1 (n1) failed" in flat(done.stderr), done.stderr
     assert done.returncode == 0 and recommended(rue)["config"], done.stderr
 
 
@@ -207,7 +208,7 @@ def test_what_fails_on_all_nodes_ends_the_study(rue, tmp_path):
 def test_reference_trials_count_in_a_budget_of_trials(rue, tmp_path, trials, what):
     done = rue("tune", *scripted(tmp_path, 4), "--farm", "--out", "out", "--budget", f"{trials}trials")
     assert done.returncode == 0 and recommended(rue)["certificate"] and len(rows(rue)) <= trials, done.stderr
-    assert ("too few trials" in done.stderr) == bool(what) and (what or "") in flat(done.stderr)
+    assert (wording.TOO_FEW_TRIALS in done.stderr) == bool(what) and (what or "") in flat(done.stderr)
 
 
 def test_without_a_node_the_study_ends(rue, tmp_path):
@@ -261,7 +262,7 @@ def test_trials_that_are_always_suspended_fail(rue, tmp_path):
         process.send_signal(signal.SIGCONT)
         time.sleep(0.002)
     code, _, err = finish(process)
-    assert code == 4 and "identical failures: on rank" in flat(err) and err.count("a trial was suspended") == 1, err
+    assert code == 4 and wording.IDENTICAL_FAILURES_ON_RANK in flat(err) and err.count("a trial was suspended") == 1, err
     assert {(node, reason.split(": ", 1)[1]) for node, reason in failures(rue)} == {(f"n{i}", "the trial was suspended and continued 5 times") for i in range(2)}
     assert len(rows(rue)) <= recorded + 2, "one trial of each node was in progress"
 

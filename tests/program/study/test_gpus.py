@@ -13,6 +13,7 @@ import sys
 
 import pytest
 
+import wording
 from conftest import (HANG_S, SCRIPTED_RUNNER, clean_environment, expect_failure, make_table, read_json, state, stop,
                       wait_until, wait_until_ended)
 
@@ -92,7 +93,7 @@ def test_each_runner_sees_its_own_gpu(rue, script, tmp_path):
     done = rue("tune", "--gpus", "1,GPU-5ab,3", *by_gpu(script, tmp_path), env=dict(CUDA_VISIBLE_DEVICES="a,b,c,d"))
     assert done.returncode == 0, done.stderr
     assert sorted((tmp_path / "gpus").read_text().split()) == ["GPU-5ab", "b", "d"]
-    assert "on each of 3 GPUs" in " ".join(done.stdout.split())
+    assert wording.ON_EACH_OF_GPUS.format(3) in " ".join(done.stdout.split())
 
 
 def test_a_runner_that_dies_fails_the_trial_of_all_and_is_restarted(rue, script, tmp_path):
@@ -102,7 +103,7 @@ def test_a_runner_that_dies_fails_the_trial_of_all_and_is_restarted(rue, script,
     assert done.returncode == 0, done.stderr
     rows = trials(rue)
     failed = [row for row in rows if row["status"] != "ok"]
-    assert len(failed) == 1 and "on GPU 1: the runner was killed by SIGSEGV" in failed[0]["reason"], failed
+    assert len(failed) == 1 and wording.ON_GPU_THE_RUNNER.format(1) in failed[0]["reason"], failed
     assert [row["status"] for row in rows].count("ok") > 3 and done.returncode == 0, done.stderr
     assert sorted((tmp_path / "gpus").read_text().split()) == ["0", "1", "1"]
 
@@ -116,7 +117,7 @@ def test_a_runner_that_changed_after_a_restart_ends_the_study(rue, script, tmp_p
     expect_failure(done, 1, "the restarted runner answers 'hello' differently", '"runner" was "scripted 1.0" and is "other 2.0"')
     with contextlib.closing(sqlite3.connect(rue.folder / "out/study.db")) as db:
         rows = db.execute("SELECT status, reason FROM trial ORDER BY id").fetchall()
-    assert [status for status, _ in rows] == ["failed"] and "was killed by SIGSEGV" in rows[0][1], rows
+    assert [status for status, _ in rows] == ["failed"] and wording.WAS_KILLED_BY_SIGSEGV in rows[0][1], rows
 
 
 def test_runners_that_differ_are_refused(rue, script, tmp_path):
@@ -157,7 +158,7 @@ def test_a_study_on_two_gpus(rue, photos):
     done = rue(*words)
     assert done.returncode == 0, done.stderr
     said = " ".join(done.stdout.split())
-    assert "job of 24 images on each of 2 GPUs" in said and "on each of 2 GPUs for raw folder data" in said, said
+    assert wording.JOB_OF_IMAGES_ON_EACH.format(24, 2) in said and wording.ON_EACH_OF_GPUS_FOR_RAW.format(2) in said, said
     part = read_json(rue.folder / "out/recommendation.json")["recommendations"][0]
     assert (part["gpus"], part["job_images"], part["workload"]["world_size"]) == (2, 24, 2)
     whole = [row for row in trials(rue) if (row["measure"], row["images"]) == ("joint", "24")]
@@ -165,7 +166,7 @@ def test_a_study_on_two_gpus(rue, photos):
     rows = len(trials(rue))
     assert rue(*words).returncode == 0 and len(trials(rue)) == rows, "nothing is measured again"
     shown = rue("show", "out")
-    assert "on each of 2 GPUs" in " ".join(shown.stdout.split()), shown.stdout
+    assert wording.ON_EACH_OF_GPUS.format(2) in " ".join(shown.stdout.split()), shown.stdout
     alone = rue("tune", photos, *SMALL)
     assert alone.returncode == 0 and len(trials(rue)) > 0
     part = read_json(rue.folder / "out/recommendation.json")["recommendations"][0]
@@ -186,7 +187,7 @@ def test_a_killed_study_shows_the_number_of_gpus(rue, script, tmp_path):
     wait_until(lambda: log.exists() and log.read_text().count('"trial"') >= 16, process)
     process.kill()
     process.communicate()
-    assert "on each of 2 GPUs" in " ".join(rue("show", "out").stdout.split())
+    assert wording.ON_EACH_OF_GPUS.format(2) in " ".join(rue("show", "out").stdout.split())
 
 
 def test_control_z_stops_all_runners(rue, script, tmp_path):
@@ -214,7 +215,7 @@ def test_memory_is_shared_by_all_that_load(rue, photos):
 def test_a_plan_shows_the_number_of_gpus(rue, photos):
     """--images is for all of them, the job is that of each."""
     said = rue("tune", photos, "--gpus", "0,1", *SMALL, "--dry-run").stdout
-    assert "24 images on each of 2 GPUs" in said
+    assert wording.IMAGES_ON_EACH_OF_GPUS.format(24, 2) in said
     assert re.search(r"^  images +48 ", said, re.M), said
 
 
@@ -223,7 +224,7 @@ def test_a_check_loads_for_the_same_number_of_gpus(rue, photos):
     done = rue("check", "out", "--budget", "20s", "--json")
     assert done.returncode in (0, 5), done.stderr
     check = json.loads(done.stdout)["checks"][0]
-    assert not any("another machine" in difference for difference in check["differences"]), check
+    assert not any(wording.ANOTHER_MACHINE in difference for difference in check["differences"]), check
     assert {trial["images"] for trial in check["trials"]} <= {24, 16, 8}, check
 
 

@@ -3,6 +3,7 @@ import json
 
 import pytest
 
+import wording
 from conftest import expect_failure, read_plan, read_json
 
 SMALL = ["--images", "2", "--batch-size", "1", "--num-workers", "0,1", "--strategy", "grid", "--mode", "raw"]
@@ -11,7 +12,7 @@ SMALL = ["--images", "2", "--batch-size", "1", "--num-workers", "0,1", "--strate
 def test_a_small_study_computes_its_model_and_names_the_cpus(rue, own_photos):
     done = rue("tune", own_photos, *SMALL, "--model", "mobilenet_v2@host:1", "--budget", "2m", "--out", "out")
     assert done.returncode == 0, done.stderr
-    assert "Model times are those of this machine's CPUs (1 core, " in " ".join(done.stdout.split())
+    assert wording.MODEL_TIMES_ARE_THOSE_OF_THIS_MACHINES_CPUS.format(1) in " ".join(done.stdout.split())
     report = read_json(rue.folder / "out/recommendation.json")
     assert report["provenance"]["consumer"].startswith("this machine's CPUs (1 core, ")
     times = [row["end_to_end_ns"]["mobilenet_v2@host:1"] for row in report["recommendations"][0]["configs"]]
@@ -45,4 +46,4 @@ def test_models_are_listed_with_estimates_for_the_host(rue):
     assert done.returncode == 0, done.stderr
     rows = json.loads(done.stdout)
     assert all(row["measured"] == [False] and row["batch_ns"][0] > 0 for row in rows)
-    assert "rue tune measures them" in " ".join(rue("models", "--device", "host").stdout.split())
+    assert wording.RUE_TUNE_MEASURES_THEM in " ".join(rue("models", "--device", "host").stdout.split())

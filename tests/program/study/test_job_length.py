@@ -5,6 +5,7 @@ import re
 import jsonschema
 import pytest
 
+import wording
 from conftest import ROOT, make_table, read_json
 
 
@@ -56,13 +57,13 @@ def test_a_study_of_another_length_agrees_with_the_prediction(rue, tune, images,
 
 def test_one_answer_for_all_lengths_gets_no_sentence(rue, tune):
     done = tune("--num-workers", "2", "--out", "out")
-    assert done.returncode == 0 and "Other job lengths" not in done.stdout
+    assert done.returncode == 0 and wording.OTHER_JOB_LENGTHS not in done.stdout
     assert [told[3] for told in intervals(recommendation(rue))] == [2]
 
 
 def test_other_goals_do_not_depend_on_the_length(rue, tune):
     done = tune("--goal", "throughput", "--out", "out")
-    assert done.returncode == 0 and "Other job lengths" not in done.stdout
+    assert done.returncode == 0 and wording.OTHER_JOB_LENGTHS not in done.stdout
     assert recommendation(rue)["by_job_images"] is None
 
 

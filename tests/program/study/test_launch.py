@@ -12,6 +12,7 @@ import time
 
 import pytest
 
+import wording
 from conftest import SCRIPTED_RUNNER, Script, clean_environment, cluster, expect_failure, finish, flat, make_table, read_json, stop, wait_until, wait_until_ended
 from terminal import run_on_terminal
 
@@ -54,7 +55,7 @@ def test_two_ranks_give_the_answer_of_two_gpus(rue, script, tmp_path):
     gpus, ranks = found
     assert gpus["config"] == ranks["config"] and gpus["job_images"] == ranks["job_images"]
     assert (gpus["gpus"], ranks["gpus"], ranks["ranks"]) == (2, None, 2) and "ranks" not in gpus
-    assert "on each of 2 ranks" in flat(done.stdout)
+    assert wording.ON_EACH_OF_RANKS.format(2) in flat(done.stdout)
 
 
 def test_each_rank_has_its_share_and_its_figures(rue, photos, tmp_path):
@@ -86,7 +87,7 @@ def test_what_another_node_says_of_the_data_is_reported_once(rue, tmp_path, othe
     done = rue("tune", "--runner", shlex.quote(str(path)), "--launch", cluster(tmp_path, ranks=4, per_node=2), *GRID)
     assert done.returncode == 0, done.stderr
     text = flat(done.stderr)
-    assert ("not asked" not in text) and (said in text) == (others != "damaged.jpg") and text.count("damaged.jpg") == 1
+    assert (wording.NOT_ASKED not in text) and (said in text) == (others != "damaged.jpg") and text.count("damaged.jpg") == 1
 
 
 @pytest.mark.parametrize("bound, per_node, warned", [("1", 1, True), ("1", 4, False), ("2", 1, False)])
@@ -98,7 +99,7 @@ def test_ranks_that_are_bound_to_one_core_are_reported(rue, script, tmp_path, bo
     assert done.returncode == 0, done.stderr
     said = "each rank may use only 1 of 4 CPUs"
     assert (said in flat(done.stderr)) == (said in flat(done.stdout)) == warned
-    assert not warned or ("--cpus-per-task" in done.stderr and "--bind-to none" in flat(done.stderr))
+    assert not warned or ("--cpus-per-task" in done.stderr and wording.BIND_TO_NONE in flat(done.stderr))
 
 
 def test_the_slowest_rank_counts_and_is_named(rue, tmp_path):
@@ -107,7 +108,7 @@ def test_the_slowest_rank_counts_and_is_named(rue, tmp_path):
     part = read_json(rue.folder / "out/recommendation.json")["recommendations"][0]
     slow = part["slow_rank"]
     assert (slow["rank"], slow["node"], round(slow["slower_ratio"], 3)) == (37, "n9", 2.0)
-    assert "Rank 37 (n9) sets the time: it takes 2 times as long as the median of the others" in flat(done.stdout)
+    assert wording.RANK_N9_SETS_THE_TIME.format(37, 2) in flat(done.stdout)
     for status, _, end_ns, ranks in rows(rue):
         times = [rank["end_to_end_ns"] for rank in json.loads(ranks)]
         assert status == "ok" and len(times) == 64 and times[37] == end_ns == 2 * times[0]
@@ -123,12 +124,12 @@ def test_the_slowest_rank_counts_and_is_named(rue, tmp_path):
 def test_a_slow_rank_has_its_cause(rue, tmp_path, report, cause):
     done = rue("tune", *GRID, "--launch", played(tmp_path, 4, 2, slow={"1": 1.5}, report={"1": report} if report else {}))
     assert done.returncode == 0, done.stderr
-    assert f"Rank 1 (n0) sets the time: it takes 1.5 times as long as the median of the others: {cause}." in flat(done.stdout)
+    assert wording.RANK_N0_SETS_THE_TIME.format(1, "1.5", cause) in flat(done.stdout)
 
 
 def test_equal_ranks_are_not_named(rue, tmp_path):
     done = rue("tune", *GRID, "--launch", played(tmp_path, 8, slow={"2": 1.05}))
-    assert done.returncode == 0 and "sets the time" not in flat(done.stdout), done.stderr
+    assert done.returncode == 0 and wording.SETS_THE_TIME not in flat(done.stdout), done.stderr
     assert "slow_rank" not in read_json(rue.folder / "out/recommendation.json")["recommendations"][0]
 
 
@@ -165,7 +166,7 @@ def test_a_rank_that_hangs_is_a_timeout(rue, tmp_path):
     done = rue("tune", *GRID, "--launch", played(tmp_path, 4, 2, hang={"3": 2}), "--trial-timeout", "1s")
     assert done.returncode == 0, done.stderr
     failed = [row for row in rows(rue) if row[0] != "ok"]
-    assert {row[0] for row in failed} == {"timeout"} and "on rank 3 (n1): the runner gave no answer within" in failed[0][1], failed
+    assert {row[0] for row in failed} == {"timeout"} and wording.ON_RANK_N1_THE_RUNNER.format(3) in failed[0][1], failed
 
 
 def test_a_rank_that_hangs_before_the_start_is_named(rue, tmp_path):
@@ -295,19 +296,19 @@ OUTER = [dict(RANK="0", WORLD_SIZE="1", LOCAL_RANK="0"), dict(RANK="2", WORLD_SI
 def test_the_number_of_the_tuner_itself_is_not_its_ranks(rue, script, tmp_path, outer):
     """rue runs in a pod or under a launcher that has numbered it."""
     done = rue("tune", *by_rank(script, tmp_path), "--launch", cluster(tmp_path, ranks=2), env=outer)
-    assert done.returncode == 0 and "on each of 2 ranks" in flat(done.stdout), done.stderr
+    assert done.returncode == 0 and wording.ON_EACH_OF_RANKS.format(2) in flat(done.stdout), done.stderr
 
 
 @pytest.mark.parametrize("pod", [dict(RANK="0", WORLD_SIZE="1", LOCAL_RANK="0"), dict(PMI_RANK="0", PMI_SIZE="1"), dict(PMIX_RANK="0")], ids=" ".join)
 def test_a_number_among_one_does_not_hide_the_launchers(rue, script, tmp_path, pod):
     launcher = cluster(tmp_path, ranks=2, environment={"0": pod, "1": pod})
     done = rue("tune", *by_rank(script, tmp_path), "--launch", launcher)
-    assert done.returncode == 0 and "on each of 2 ranks" in flat(done.stdout), done.stderr
+    assert done.returncode == 0 and wording.ON_EACH_OF_RANKS.format(2) in flat(done.stdout), done.stderr
 
 
 def test_a_launch_of_one_rank(rue, script, tmp_path):
     done = rue("tune", *by_rank(script, tmp_path), "--launch", "env", env=dict(RANK="2", WORLD_SIZE="3"))
-    assert done.returncode == 0 and "on each of 1 rank" in flat(done.stdout), done.stderr
+    assert done.returncode == 0 and wording.ON_EACH_OF_RANK.format(1) in flat(done.stdout), done.stderr
 
 
 def test_the_wait_for_ranks_is_shown(rue, script, tmp_path):
@@ -327,7 +328,7 @@ def test_a_launcher_that_starts_no_rank(rue, script, tmp_path, launch, words):
     begin = time.monotonic()
     done = rue("tune", *by_rank(script, tmp_path), "--launch", launch, "--launch-timeout", "1s")
     assert done.returncode == 1 and all(word in done.stderr for word in words), done.stderr
-    assert "--listen ADDRESS" in done.stderr and time.monotonic() < begin + 60
+    assert wording.LISTEN_ADDRESS in done.stderr and time.monotonic() < begin + 60
 
 
 def test_other_data_on_a_node_are_refused(rue, tmp_path):
@@ -340,7 +341,7 @@ def test_a_node_without_the_data_is_named(rue, photos, tmp_path):
     other.write_text(f'#!/bin/sh\n[ "$SLURM_PROCID" = 0 ] && exec {rue.program} runner\nsed -u "s#{photos}#/nowhere#" | {rue.program} runner\n')
     other.chmod(0o755)
     done = rue("tune", photos, "--mode", "raw", "--model", "resnet18", "--runner", other, *GRID, "--launch", cluster(tmp_path, ranks=2))
-    assert done.returncode == 3 and "on rank 1 (n0): the runner cannot open the data: " in done.stderr, done.stderr
+    assert done.returncode == 3 and wording.ON_RANK_N0_THE_RUNNER_CANNOT.format(1) in done.stderr, done.stderr
 
 
 def test_connections_without_the_token_are_refused(rue, tmp_path):
@@ -376,7 +377,7 @@ WRONG = ["", "x", "[]", "null", '{"clock_ns":-1}', '{"clock_ns":1e300}', '{"cloc
 @pytest.mark.parametrize("op", ["hello", "open"])
 def test_a_rank_that_cannot_be_understood_is_named(rue, tmp_path, op, line):
     done = rue("tune", *GRID, "--launch", played(tmp_path, 4, 2, wrong={"2": {op: [line]}}))
-    assert done.returncode == 1 and "on rank 2 (n1): " in done.stderr.strip().splitlines()[-1], done.stderr
+    assert done.returncode == 1 and wording.ON_RANK_N1.format(2) in done.stderr.strip().splitlines()[-1], done.stderr
     assert "\x1b" not in done.stdout + done.stderr and "Sanitizer" not in done.stderr
 
 

@@ -14,6 +14,7 @@ import time
 
 import pytest
 
+import wording
 from conftest import HANG_S, ROOT, Script, clean_environment, make_table, read_json
 from launchers import mpich, open_mpi
 from test_launch import GRID, rows
@@ -211,7 +212,7 @@ def test_a_killed_launcher_does_not_end_the_study(study, launcher):
         os.kill(pid, signal.SIGKILL)
     failed = one.finish()
     print(f"{launcher.name}: {len(failed)} trials failed after SIGKILL to the launcher")
-    assert all("lost its connection" in row[1] for row in failed), failed
+    assert all(wording.LOST_ITS_CONNECTION in row[1] for row in failed), failed
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])

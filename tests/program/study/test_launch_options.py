@@ -7,6 +7,7 @@ import sqlite3
 
 import pytest
 
+import wording
 from conftest import Rue, cluster, expect_failure, finish, flat, wait_until
 from test_launch import GRID, TABLE, played
 
@@ -79,7 +80,7 @@ def test_a_command_of_nothing_is_refused(rue, tmp_path):
 
 def test_words_that_no_shell_can_read(rue, script, tmp_path):
     done = rue("tune", "--runner", script(TABLE).command, *GRID, "--launch", "'", "--quiet")
-    assert done.returncode == 1 and "the launcher ''' ended with exit code 2 before any rank connected" in done.stderr, done.stderr
+    assert done.returncode == 1 and wording.THE_LAUNCHER_ENDED_WITH_EXIT.format(2) in done.stderr, done.stderr
 
 
 def test_the_environment_may_name_the_launcher(rue, script, tmp_path):
@@ -112,4 +113,4 @@ def test_ranks_check_a_recommendation(rue, script, tmp_path):
     words = ["--launch", cluster(tmp_path, ranks=2), "--runner", script(TABLE).command]
     assert rue("tune", *GRID, *words).returncode == 0
     done = rue("check", "out/recommendation.json", *words)
-    assert done.returncode == 0 and "still holds here" in flat(done.stdout), done.stderr
+    assert done.returncode == 0 and wording.STILL_HOLDS_HERE in flat(done.stdout), done.stderr

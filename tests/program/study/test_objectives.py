@@ -3,6 +3,7 @@ import json
 
 import pytest
 
+import wording
 from conftest import expect_failure, make_table, read_json
 
 # Regrets of ape, bee, cow: 16/1 0, .02, .12; 32/1 .06 each; 64/1 .02, 0, .12
@@ -69,7 +70,7 @@ def test_a_weight_of_an_unknown_model_is_a_usage_error(rue, script):
     (rue.folder / "t.csv").write_text(CSV)
     for words in (["tune", "--runner", one.command, "--quiet", "--out", "out"], ["analyze", "t.csv"]):
         message = expect_failure(rue(*words, "--weights", "apes=2"), 2)
-        assert "--weights: 'apes' is not one of the models: did you mean 'ape'?" in message
+        assert wording.WEIGHTS_APES_IS_NOT in message
     assert not (rue.folder / "out").exists(), "nothing was written"
     message = expect_failure(rue("analyze", "t.csv", "--objective", "worse"), 2)
-    assert "did you mean 'worst'?" in message
+    assert wording.DID_YOU_MEAN_WORST in message

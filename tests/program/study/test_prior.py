@@ -7,6 +7,7 @@ import shutil
 import jsonschema
 import pytest
 
+import wording
 from conftest import ROOT, Rue, Script, expect_failure, make_table, read_json
 
 BATCHES, WORKERS, MODELS = [16, 32, 64, 128], [1, 2, 4, 8, 16], ["ape", "bee", "cow", "dog"]
@@ -69,13 +70,13 @@ def test_a_study_by_grid_is_a_prior_although_it_has_no_forecast(rue, runner):
     assert rue("tune", "--runner", runner.command, "--strategy", "grid", "--out", "out", "--budget", "9999s").returncode == 0
     assert read_json(rue.folder / "out/recommendation.json")["recommendations"][0]["forecast"] is None
     done = duel(rue, runner, "again", "--prior", "out")
-    assert "with its estimates of the loader and of 4 of 4 models" in done.stderr.replace("\n", " ")
+    assert wording.WITH_ITS_ESTIMATES_OF_THE_LOADER.format(4, 4) in done.stderr.replace("\n", " ")
 
 
 @pytest.mark.usefixtures("first")
 def test_a_prior_of_this_machine_is_reported_and_its_answer_is_measured_again(rue, runner):
     done = duel(rue, runner, "again", "--prior", "out/recommendation.json")
-    assert "a study of this machine and these data" in done.stderr.replace("\n", " ")
+    assert wording.A_STUDY_OF_THIS_MACHINE_AND_THESE in done.stderr.replace("\n", " ")
     config = read_json(rue.folder / "out/recommendation.json")["recommendations"][0]["config"]
     joint = [r["cell"] for r in runner.requests() if r["measure"] == "joint"]
     assert f"{config['batch_size']}/{config['num_workers']}" in joint, joint
@@ -85,7 +86,7 @@ def test_a_prior_of_this_machine_is_reported_and_its_answer_is_measured_again(ru
 def test_batches_of_another_type_are_other_data(rue, runner):
     runner.write(opened=dict(batch_dtype="uint8"))
     done = duel(rue, runner, "again", "--prior", "out", "--batch-dtype", "uint8")
-    assert "a study of this machine, with other data" in done.stderr.replace("\n", " "), done.stderr
+    assert wording.A_STUDY_OF_THIS_MACHINE_WITH_OTHER in done.stderr.replace("\n", " "), done.stderr
 
 
 def test_a_prior_saves_most_probes_on_a_simulated_machine(rue, simulator):
@@ -109,7 +110,7 @@ def test_models_that_have_changed_are_each_probed_once(rue, runner, first):
 def test_a_prior_of_another_machine_is_only_a_first_guess(rue, runner, first):
     runner.write(hello=dict(machine=dict(cpu="another", usable_cpus=64)))
     done = duel(rue, runner, "again", "--prior", "out")
-    assert "a study of another machine, with its estimates of the loader and of 0 of 4 models" in done.stderr.replace("\n", " ")
+    assert wording.A_STUDY_OF_ANOTHER.format(0, 4) in done.stderr.replace("\n", " ")
     assert probes(runner)[0] >= first[0] - 1
 
 
@@ -142,20 +143,20 @@ def test_the_variant_of_a_prior_with_the_same_data_is_used(rue, runner):
     other = dict(own, measured_with="torch", variant=dict(own["variant"], dtype="float32"))
     (rue.folder / "two.json").write_text(json.dumps(dict(document, recommendations=[other, own])))
     done = duel(rue, runner, "again", "--prior", "two.json")
-    assert "a study of this machine and these data" in done.stderr.replace("\n", " "), done.stderr
+    assert wording.A_STUDY_OF_THIS_MACHINE_AND_THESE in done.stderr.replace("\n", " "), done.stderr
 
 
 def test_other_models_and_knobs_keep_the_loader_s_estimates(rue, runner):
     duel(rue, runner, "out", "--model", "ape,bee", "--num-workers", "1,4")
     done = duel(rue, runner, "again", "--model", "cow,dog", "--batch-size", "32,64", "--prior", "out")
-    assert "with its estimates of the loader and of 0 of 2 models" in done.stderr.replace("\n", " ")
+    assert wording.WITH_ITS_ESTIMATES_OF_THE_LOADER.format(0, 2) in done.stderr.replace("\n", " ")
 
 
 @pytest.mark.usefixtures("first")
 def test_a_strategy_that_does_not_predict_reports_that_it_ignores_the_prior(rue, runner):
     done = rue("tune", "--runner", runner.command, "--strategy", "grid", "--out", "again", "--budget", "9999s", "--prior",
                "out")
-    assert done.returncode == 0 and "--strategy grid does not predict" in done.stderr
+    assert done.returncode == 0 and wording.STRATEGY_GRID_DOES_NOT in done.stderr
 
 
 @pytest.mark.parametrize("text, words", [

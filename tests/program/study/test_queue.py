@@ -8,6 +8,7 @@ import subprocess
 import jsonschema
 import pytest
 
+import wording
 from conftest import ROOT, expect_failure, make_table, read_json
 
 WORDS = ["--model", "resnet18", "--strategy", "grid", "--batch-size", "4", "--num-workers", "1,2", "--quiet", "--out", "out", "--mode", "raw"]
@@ -44,7 +45,7 @@ def test_a_runner_of_another_loader_does_not_have_them(rue, script):
 def test_batch_strategies_are_compared_with_fixed_batches(rue, photos):
     done = rue("tune", photos, *WORDS[:-4], "--mode", "raw", "--out", "out", "--knob", "batch_strategy=fixed,round-robin,memory,adaptive")
     assert done.returncode == 0, done.stderr
-    assert "Batches of the strategy" in " ".join(done.stdout.split()), done.stdout
+    assert wording.BATCHES_OF_THE_STRATEGY in " ".join(done.stdout.split()), done.stdout
     with sqlite3.connect(rue.folder / "out/study.db") as db:
         rows = db.execute("SELECT batch_images, images, batches FROM trial WHERE batch_images IS NOT NULL").fetchall()
     assert len(rows) >= 8

@@ -7,6 +7,7 @@ import socket
 
 import pytest
 
+import wording
 from conftest import HANG_S, wait_until, wait_until_ended
 
 START = dict(op="start")
@@ -51,7 +52,7 @@ class Tuner:
         self.lines.close()
         self.socket.close()
         _, err = self.process.communicate(timeout=HANG_S)
-        assert "Sanitizer" not in err and "runtime error" not in err, err
+        assert "Sanitizer" not in err and wording.RUNTIME_ERROR not in err, err
         assert wait_until_ended(self.script.pids())
         return self.process.returncode, err
 
@@ -129,7 +130,7 @@ def test_another_welcome_ends_the_agent(tuner, answer):
     one.send(answer)
     one.process.wait(timeout=HANG_S)
     code, err = one.close()
-    assert code == 1 and "refuses rank 1: it ended the connection" in err, err
+    assert code == 1 and wording.REFUSES_RANK_IT_ENDED.format(1) in err, err
 
 
 def test_a_refusal_is_reported(tuner):
@@ -137,7 +138,7 @@ def test_a_refusal_is_reported(tuner):
     one.send(b'{"status":"refused","reason":"the connection has a wrong token"}')
     one.process.wait(timeout=HANG_S)
     code, err = one.close()
-    assert code == 1 and "refuses rank 1: the connection has a wrong token" in err, err
+    assert code == 1 and wording.REFUSES_RANK_THE_CONNECTION.format(1) in err, err
 
 
 @pytest.mark.parametrize("runs", [False, True])
@@ -200,7 +201,7 @@ def test_a_line_without_end_is_refused(tuner):
             one.socket.sendall(b"x" * (1 << 20))
     one.process.wait(timeout=HANG_S)
     code, err = one.close()
-    assert code == 1 and "the tuner sent a line of more than" in err, err
+    assert code == 1 and wording.THE_TUNER_SENT_A_LINE in err, err
 
 
 def test_a_runner_that_ends_is_reported_and_started_again(tuner):

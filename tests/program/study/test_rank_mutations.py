@@ -6,6 +6,7 @@ import random
 
 import pytest
 
+import wording
 from conftest import cluster, expect_failure, make_table
 from test_runner_mutations import expect_order, read_rows
 
@@ -54,7 +55,7 @@ def test_a_sum_that_no_row_can_hold_is_a_failed_trial(rue, tmp_path, ranks, valu
         done = rue("tune", *GRID, "--fresh", "--launch", played(tmp_path, ranks, 2, report=report))
         expect_failure(done, 4, f"the sum of {field} of all loaders is more than 2^58, which cannot be true")
         assert {row["status"] for row in read_rows(rue.folder / "out")} == {"failed"}
-        assert "cannot read" not in rue("show", "out").stderr
+        assert wording.CANNOT_READ not in rue("show", "out").stderr
 
 
 @pytest.mark.parametrize("farm", [False, True])
@@ -64,7 +65,7 @@ def test_costs_beyond_the_clock_of_a_study_fail(rue, tmp_path, farm):
     done = rue("tune", *words, "--launch", played(tmp_path, 2, 1, report=report))
     rows = expect_order(rue, done, rue.folder / "out")
     assert {row["status"] for row in rows} == {"ok", "failed"} and max(row["started_ns"] for row in rows) <= 2**58
-    assert all("the run would take more than 9 years" in row["reason"] for row in rows if row["status"] == "failed")
+    assert all(wording.THE_RUN_WOULD_TAKE.format(9) in row["reason"] for row in rows if row["status"] == "failed")
 
 
 def test_only_known_figures_of_a_rank_are_stored(rue, tmp_path):

@@ -5,6 +5,7 @@ import sqlite3
 
 import pytest
 
+import wording
 from conftest import cluster, expect_failure, flat, read_plan
 
 NUMBERS = [1, 2, 4, 8, 16, 32, 64]
@@ -44,11 +45,11 @@ def test_64_ranks_share_a_storage_that_8_fill(rue, own_photos, tmp_path):
         assert [float(row["images_per_s"]) for row in rows] == pytest.approx([min(ranks, 8) * 100 for ranks in NUMBERS], rel=1e-9)
         assert [row["ranks"] for row in rows if row["saturates"] == "1"] == ["8"]
     said = "up to 8 ranks the rate grows with the number of ranks (efficiency 100 %); 16 ranks give 1.00 times the rate of 8 (efficiency 50 %)"
-    assert f"Strong scaling (65,536 images shared by all ranks): {said}" in flat(done.stdout)
-    assert f"Weak scaling (65,536 images on each rank): {said}" in flat(done.stdout)
+    assert wording.STRONG_SCALING_IMAGES_SHARED.format("65,536", said) in flat(done.stdout)
+    assert wording.WEAK_SCALING_IMAGES_ON_EACH.format("65,536", said) in flat(done.stdout)
     assert flat(rue("show", "out").stdout) == flat(done.stdout)
     page = (tmp_path / "out/report.html").read_text()
-    assert "Images per second of all ranks" in page and ">ideal<" in page and "Weak scaling" in page
+    assert wording.IMAGES_PER_SECOND_OF_ALL in page and ">ideal<" in page and wording.WEAK_SCALING in page
     before = trials(rue)
     again = json.loads(rue(*asked, "--json").stdout)
     assert trials(rue) == before, "the second run measures nothing"
@@ -70,7 +71,7 @@ def test_a_study_without_the_trial_of_one_rank_shows_the_others(rue, own_photos,
     db.commit()
     db.close()
     shown = flat(rue("show", "out").stdout)
-    assert "Partial results" in shown and "on 4 ranks, 16384 images each" in shown and "efficiency" not in shown
+    assert wording.PARTIAL_RESULTS in shown and wording.ON_RANKS_IMAGES_EACH.format(4, 16384) in shown and "efficiency" not in shown
     db = sqlite3.connect(tmp_path / "out/study.db")
     db.execute("DELETE FROM trial WHERE json_array_length(ranks) = 2")
     db.commit()
@@ -81,26 +82,26 @@ def test_a_study_without_the_trial_of_one_rank_shows_the_others(rue, own_photos,
 
 def test_without_a_limit_there_is_no_knee(rue, own_photos, tmp_path):
     done = rue(*words(tmp_path, own_photos, 4, "4,2,4"))
-    assert "up to 4 ranks the rate grows with the number of ranks (efficiency 100 %), and more were not measured." in flat(done.stdout), done.stderr
+    assert wording.UP_TO_RANKS_THE_RATE_GROWS_WITH_THE_NUMBER.format(4, 100) in flat(done.stdout), done.stderr
 
 
 def test_a_slow_rank_is_named_and_limits_all(rue, own_photos, tmp_path):
     done = rue(*words(tmp_path, own_photos, 4, "2,4", slow={"3": 2.0}))
     assert done.returncode == 0, done.stderr
-    assert "up to 2 ranks the rate grows" in flat(done.stdout) and "(efficiency 50 %): one of them is slower than the others." in flat(done.stdout)
-    assert "With 4 ranks: Rank 3 (n0) sets the time: it takes 2 times as long" in flat(done.stdout)
+    assert wording.UP_TO_RANKS_THE_RATE_GROWS.format(2) in flat(done.stdout) and wording.EFFICIENCY_ONE_OF_THEM.format(50) in flat(done.stdout)
+    assert wording.WITH_RANKS_RANK_N0.format(4, 3, 2) in flat(done.stdout)
     assert [float(row["efficiency"]) for row in points(tmp_path / "out", "weak")] == pytest.approx([1, 1, 0.5])
 
 
 def test_parts_that_are_too_short_share_nothing(rue, own_photos, tmp_path):
     done = rue(*words(tmp_path, own_photos, 4, "2,4", start_ns=400_000_000))
     said = "%): the part of each rank is too short for its workers, because weak scaling shows no such fall"
-    assert said in flat(done.stdout) and "(65,536 images on each rank): up to 4 ranks the rate grows" in flat(done.stdout), done.stdout
+    assert said in flat(done.stdout) and wording.IMAGES_ON_EACH_RANK.format("65,536", 4) in flat(done.stdout), done.stdout
 
 
 def test_a_rank_that_is_a_little_slower_is_not_the_cause(rue, own_photos, tmp_path):
     done = rue(*words(tmp_path, own_photos, 16, "8,16", shared_ns=1_250_000, slow={"3": 1.15}))
-    assert "%): they wait for something that they share" in flat(done.stdout), done.stdout
+    assert wording.THEY_WAIT_FOR_SOMETHING in flat(done.stdout), done.stdout
 
 
 def test_a_lost_rank_costs_one_trial(rue, own_photos, tmp_path):
@@ -114,7 +115,7 @@ def test_a_number_that_fails_is_a_row(rue, own_photos, tmp_path):
     done = rue(*words(tmp_path, own_photos, 4, "2,4", drop={"3": [1]}))
     assert done.returncode == 0, done.stderr
     rows = points(tmp_path / "out", "strong")
-    assert [row["status"] for row in rows] == ["ok", "ok", "failed"] and "on rank 3 (n0): the runner lost its connection" in rows[2]["reason"]
+    assert [row["status"] for row in rows] == ["ok", "ok", "failed"] and wording.ON_RANK_N0_THE_RUNNER_LOST.format(3) in rows[2]["reason"]
     assert (rows[2]["efficiency"], rows[1]["saturates"]) == ("", "1")
 
 
@@ -127,7 +128,7 @@ def test_real_ranks_share_the_images(rue, own_photos, tmp_path):
     for one, two in (strong, weak):
         assert float(two["images_per_s"]) == pytest.approx(2 * int(two["images"]) / float(two["elapsed_s"]))
         assert float(two["efficiency"]) == pytest.approx(float(two["images_per_s"]) / float(one["images_per_s"]) / 2)
-    assert "images shared by all ranks" in flat(done.stdout)
+    assert wording.IMAGES_SHARED_BY_ALL in flat(done.stdout)
 
 
 def test_a_cold_job_has_images_for_all_ranks(rue, own_photos, tmp_path):

@@ -6,6 +6,7 @@ import tarfile
 
 import pytest
 
+import wording
 from conftest import expect_failure, read_json
 
 SMALL = ["--model", "resnet18", "--device", "h100", "--batch-size", "4", "--num-workers", "0,1", "--mode", "raw",
@@ -42,7 +43,7 @@ def test_the_job_of_a_rank_is_its_share_of_an_epoch(rue, photos, share):
     for rank, images in enumerate([10, 10, 10, 9, 9]):
         done, part, rows = tune(rue, photos, "--rank", rank, "--world-size", 5, "--share", share)
         assert (part["job_images"], part["gpus"]) == (images, None)
-        assert f"job of {images} images of rank {rank} of 5" in " ".join(done.stdout.split())
+        assert wording.JOB_OF_IMAGES_OF_RANK.format(images, rank, 5) in " ".join(done.stdout.split())
         workload = part["workload"]
         assert (workload["rank"], workload["world_size"], workload["remote_ranks"]) == (rank, 5, True)
         assert workload.get("share", "strided") == share
@@ -66,7 +67,7 @@ def test_gpus_share_shards(rue, shards):
 
 def test_a_plan_and_a_dry_run_name_the_rank(rue, photos):
     said = rue("tune", photos, *SMALL, "--rank", 3, "--world-size", 5, "--dry-run").stdout
-    assert "9 images of rank 3 of 5" in said, said
+    assert wording.IMAGES_OF_RANK_OF.format(9, 3, 5) in said, said
 
 
 def test_a_scale_measures_one_rank(rue, photos):
@@ -89,7 +90,7 @@ def test_a_cold_job_has_at_most_the_images_of_the_rank(rue, photos):
     done = rue("tune", photos, *SMALL, "--rank", 1, "--world-size", 4, "--cache", "cold", "--images", 20)
     assert done.returncode in (2, 4), done.stderr
     if done.returncode == 2:
-        assert "has 12 images" in done.stderr and "--images 12 or less" in done.stderr, done.stderr
+        assert "has 12 images" in done.stderr and wording.IMAGES_OR_LESS.format(12) in done.stderr, done.stderr
 
 
 @pytest.mark.parametrize("words, said", [
@@ -136,7 +137,7 @@ def test_inspect_shows_the_shares(rue, photos, share, places):
     assert sum(part["bytes"] for part in found["shares"]) == sum(path.stat().st_size for path in photos.rglob("*.jpg"))
     assert found["items_imbalance_ratio"] == pytest.approx(10 / 9.6 - 1)
     said = " ".join(rue("inspect", photos, "--ranks", 5, "--share", share).stdout.split())
-    assert f"Each of the 48 items belongs to exactly one of 5 ranks ({share})" in said and "10 items, 4.2 % more" in said, said
+    assert wording.EACH_OF_THE_ITEMS.format(48, 5, share) in said and "10 items, 4.2 % more" in said, said
 
 
 def test_inspect_shows_the_shards_of_each_rank(rue, shards):
@@ -150,7 +151,7 @@ def test_inspect_shows_the_shards_of_each_rank(rue, shards):
 
 def test_inspect_reports_ranks_with_nothing(rue, photos):
     said = " ".join(rue("inspect", photos, "--ranks", 100).stdout.split())
-    assert "52 ranks have nothing to load" in said and "and 36 more ranks" in said, said
+    assert wording.RANKS_HAVE_NOTHING_TO_LOAD.format(52) in said and wording.AND_MORE_RANKS.format(36) in said, said
 
 
 def write_ranges(rue, *lines, header="rank,first,count"):
@@ -204,7 +205,7 @@ def test_a_file_whose_name_begins_like_a_number_is_read(rue, photos):
 
 def test_one_item_is_singular(rue, photos):
     said = " ".join(rue("inspect", photos, "--ranks", 65).stdout.split())
-    assert "The largest share has 1 item, " in said and "and 1 more rank (" in said, said
+    assert wording.THE_LARGEST_SHARE_HAS.format(1) in said and wording.AND_MORE_RANK.format(1) in said, said
 
 
 def test_a_setting_of_the_world_counts(rue, photos):

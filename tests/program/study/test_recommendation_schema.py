@@ -9,6 +9,7 @@ import subprocess
 import jsonschema
 import pytest
 
+import wording
 from conftest import make_table, stop
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
@@ -172,4 +173,4 @@ def test_a_run_that_ends_before_anything_is_ranked_is_valid(validator, rue, scri
     one = script(slow, faults=[dict(when=dict(measure="compute"), do="answer", answer=dict(compute_ns=32))])
     document = tuned(rue, "--runner", one.command, "--budget", "2m", code=5)
     expect_valid(validator, document)
-    assert document["partial"] and "not measured" in document["recommendations"][0]["reason"]
+    assert document["partial"] and wording.NOT_MEASURED in document["recommendations"][0]["reason"]

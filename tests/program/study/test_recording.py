@@ -7,6 +7,7 @@ import pathlib
 import jsonschema
 import pytest
 
+import wording
 from conftest import ROOT, expect_failure, rankings, read_json
 
 SIZES, WORKERS, JOB = [64, 256, 1024], [1, 2, 4, 8], 6000
@@ -67,7 +68,7 @@ def test_a_strategy_spends_a_share_of_the_table_and_reports_its_regret(rue, tabl
         assert 0 < replay["spent_ratio"] <= 0.6
         assert replay["mean_regret_ratio"] <= best["mean_regret_ratio"] + 0.03
         assert found["job_images"] == JOB and found["measured_with"] == "imported"
-    assert "of the table's" in told and "the recommendation has" in told and "The times are those of a table" in told
+    assert wording.OF_THE_TABLE_S in told and wording.THE_RECOMMENDATION_HAS in told and wording.THE_TIMES_ARE_THOSE in told
     assert all(row["measure"] == "joint" and row["requested_images"] == str(JOB) for row in trials(rue))
 
 
@@ -108,7 +109,7 @@ def test_the_same_run_repeated_spends_and_answers_the_same(rue, table):
     assert tune(rue, table, "--strategy", "duel", "--budget", "50%").returncode == 0
     first, rows = recommendations(rue), trials(rue)
     again = tune(rue, table, "--strategy", "duel", "--budget", "50%")
-    assert again.returncode == 0 and "continuing the study" in again.stderr
+    assert again.returncode == 0 and wording.CONTINUING_THE_STUDY in again.stderr
     assert recommendations(rue) == first and [row["id"] for row in trials(rue)] == [row["id"] for row in rows]
 
 
@@ -130,7 +131,7 @@ def test_a_configuration_without_times_for_a_model_is_infeasible(rue):
         assert done.returncode == 0, done.stderr
         assert all(found["config"]["batch_size"] != 64 for found in recommendations(rue, out))
         missed = [row for row in trials(rue, out) if row["status"] == "infeasible"]
-        assert missed and all("no time for heavy with 64/" in row["reason"] for row in missed)
+        assert missed and all(wording.NO_TIME_FOR_HEAVY.format(64) in row["reason"] for row in missed)
 
 
 def test_failed_trials_of_the_table_fail(rue):

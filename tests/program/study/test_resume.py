@@ -14,6 +14,7 @@ import time
 
 import pytest
 
+import wording
 from conftest import expect_failure, finish, make_table, read_json, stop, wait_until, wait_until_ended
 
 LONG = bool(os.environ.get("RUE_LONG_TESTS"))
@@ -180,7 +181,7 @@ def test_a_finished_study_measures_no_trial(rue, script, uninterrupted):
         assert done.returncode == 0 and found(rue)["recommendations"] == uninterrupted
         counts.append(len(one.requests()))
     assert counts == counts[:1] * 3 and len(one.joint()) == 27, "no reference either"
-    assert f"continuing the study in out/study.db: it has {counts[0]} trials" in done.stderr
+    assert wording.CONTINUING_THE_STUDY_IN_OUT.format(counts[0]) in done.stderr
     assert found(rue)["provenance"]["reused_trials"] == 32
 
 
@@ -190,10 +191,10 @@ def test_a_smaller_space_reports_the_replaced_recommendation(rue, script):
     best = found(rue)["recommendations"][0]["config"]
     earlier = f"it recommended {best['batch_size']}/{best['num_workers']} out of 9 configurations"
     done = tune(rue, one, "--batch-size", "16,32")
-    assert f"out/recommendation.json is replaced: {earlier}, this run compared 6." in done.stderr
-    assert "is replaced" not in tune(rue, one, "--batch-size", "16,32").stderr
+    assert wording.OUT_RECOMMENDATION_JSON_IS_REPLACED.format(earlier, 6) in done.stderr
+    assert wording.IS_REPLACED not in tune(rue, one, "--batch-size", "16,32").stderr
     measured = len(one.requests())
-    assert "is replaced" not in tune(rue, one).stderr
+    assert wording.IS_REPLACED not in tune(rue, one).stderr
     assert len(found(rue)["recommendations"][0]["configs"]) == 9 and len(one.requests()) == measured
 
 
@@ -201,7 +202,7 @@ def test_another_loader_reports_the_replaced_recommendation(rue, script):
     one = script(TABLE)
     assert tune(rue, one).returncode == 0
     one.write(hello=dict(runner="other 2.0"))
-    assert "for the loader scripted, this run measured other." in tune(rue, one).stderr
+    assert wording.FOR_THE_LOADER_SCRIPTED in tune(rue, one).stderr
 
 
 def test_the_same_budget_is_enough_for_the_same_grid(rue, script):
@@ -252,7 +253,7 @@ def test_a_run_that_was_killed_is_not_complete(rue, script, words):
     finish(process)
     state, text = read_state(rue)
     assert state == "partial" and "partial" in text.lower()
-    assert "ended without a report" in text
+    assert wording.ENDED_WITHOUT_A_REPORT in text
     assert tune(rue, one, *[word for word in words if word != "--fresh"]).returncode == 0
     assert read_state(rue)[0] == "complete"
     assert tune(rue, one).returncode == 0 and read_state(rue)[0] == "complete", "a run that found all in the store"
@@ -268,9 +269,9 @@ def test_a_run_without_a_recommendation_keeps_the_earlier_reports(rue, script):
     one.write(faults=[dict(when=dict(joint=19), do="exit", code=3)])
     failed = rue(*words, "ape,bee,cow")
     expect_failure(failed, 1, "did not answer 'hello' correctly")
-    assert "stopped after" in failed.stdout and "recommendation.json" not in failed.stdout
+    assert wording.STOPPED_AFTER in failed.stdout and "recommendation.json" not in failed.stdout
     assert {name: (rue.folder / "out" / name).read_bytes() for name in kept} == kept
-    assert len(stored(rue)) > 18 and "Use batch_size" in rue("show", "out").stdout, "the result that was kept"
+    assert len(stored(rue)) > 18 and wording.USE_BATCH_SIZE in rue("show", "out").stdout, "the result that was kept"
 
 
 @pytest.mark.parametrize("clock", ["real", "virtual"])
@@ -283,9 +284,9 @@ def test_a_spent_budget_still_gives_the_answer_of_the_store(rue, script, clock):
         done = tune(rue, one, *words, "--budget", "1us")
         assert done.returncode == 0, done.stdout + done.stderr
         assert found(rue)["recommendations"][0]["config"] == best and len(one.joint()) == measured
-        assert "earlier result" not in done.stderr
+        assert wording.EARLIER_RESULT not in done.stderr
     plan = rue("tune", "--runner", one.command, "--out", "out", *words, "--budget", "1us").stderr.replace("\n", " ")
-    assert clock == "virtual" or "no time left after opening the data" in " ".join(plan.split())
+    assert clock == "virtual" or wording.NO_TIME_LEFT_AFTER in " ".join(plan.split())
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
@@ -299,12 +300,12 @@ def test_a_run_that_ends_early_keeps_the_earlier_recommendation(rue, script, num
     process = start(rue, one.write(delay_s=0.5), *words, "ape,bee,cow")
     wait_until(lambda: len(one.requests()) > measured, process)
     code, out, err = stop(process, number)
-    assert code == 128 + number and "No configuration could be recommended" in out
+    assert code == 128 + number and wording.NO_CONFIGURATION_COULD_BE_RECOMMENDED in out
     label = f"{best['batch_size']}/{best['num_workers']}"
-    assert f"kept the earlier result, {label} for raw scripted: this run added" in err and "rue show out" in err
+    assert wording.KEPT_THE_EARLIER_RESULT.format(label) in err and wording.RUE_SHOW_OUT in err
     assert {name: (rue.folder / "out" / name).read_bytes() for name in kept} == kept
     state, text = read_state(rue)
-    assert state == "complete" and f"Use batch_size {best['batch_size']}, num_workers {best['num_workers']}" in text
+    assert state == "complete" and wording.USE_BATCH_SIZE_NUM_WORKERS.format(best["batch_size"], best["num_workers"]) in text
     assert read_json(rue.folder / "out/recommendation.json")["recommendations"] == json.loads(
         rue("show", "out", "--json").stdout)["recommendations"]
     assert tune(rue, one.write(delay_s=0), *words, "ape,bee,cow").returncode == 0
@@ -550,5 +551,5 @@ def test_a_dry_run_keeps_a_study(rue, script, words):
 def test_a_study_that_cannot_begin_leaves_no_folder(rue, script):
     one = script(TABLE, opened=dict(status="failed", reason="the disk is asleep"))
     done = tune(rue, one)
-    assert done.returncode == 3 and "the disk is asleep" in done.stderr
+    assert done.returncode == 3 and wording.THE_DISK_IS_ASLEEP in done.stderr
     assert not (rue.folder / "out").exists()

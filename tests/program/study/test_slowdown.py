@@ -8,6 +8,7 @@ import sqlite3
 import jsonschema
 import pytest
 
+import wording
 from conftest import ROOT, finish, make_table, read_plan, read_json, true_regrets, unwrap, without_maps
 
 BATCHES, WORKERS, MODELS = [16, 32, 64, 128], [1, 2, 4, 8], ["ape", "bee", "cow"]
@@ -40,7 +41,7 @@ def times(document):
 def test_a_stable_machine_gets_no_notice(rue, script):
     one = script(TABLE, load_ns=100000)
     done = tune(rue, one)
-    assert found(rue)["notices"] == [] and "since trial" not in done.stdout + done.stderr
+    assert found(rue)["notices"] == [] and wording.SINCE_TRIAL not in done.stdout + done.stderr
     assert found(rue)["disturbance"] is None
 
 
@@ -57,7 +58,7 @@ def test_a_slow_down_is_detected_within_ten_trials_and_corrected(rue, script, me
     (notice,) = found(rue)["notices"]
     assert 41 < notice["noticed_after_trials"] <= 50 and notice["cause"] is None
     assert abs(notice["load_slowdown_ratio"] - 1.3) < 0.01 and notice["text"] in " ".join(done.stderr.split())
-    assert f"since trial {notice['trial']} of trials.csv, the machine is 1.30 times slower" in " ".join(done.stdout.split())
+    assert wording.SINCE_TRIAL_OF_TRIALS.format(notice["trial"], "1.30") in " ".join(done.stdout.split())
     assert notice["text"] in " ".join(rue("show", "out").stdout.split())
     for config, models in times(found(rue)).items():
         for model, ns in models.items():
@@ -132,7 +133,7 @@ def test_a_change_is_remembered_after_a_killed_run(rue, script):
     process.kill()
     finish(process)
     text = rue("show", "out").stdout
-    assert "the last run ended without a report" in text and "times slower" not in text
+    assert wording.THE_LAST_RUN_ENDED in text and wording.TIMES_SLOWER not in text
     tune(rue, one.write(slower_from=[1, 1.3], delay_s=0), "--strategy", "grid")
     (notice,) = found(rue)["notices"]
     assert 20 < notice["trial"] <= 26 and abs(notice["load_slowdown_ratio"] - 1.3) < 0.01
@@ -171,7 +172,7 @@ def test_a_slow_down_of_loading_does_not_change_computing(rue, script):
     one.write(faults=[dict(when=dict(measure="compute"), do="answer", answer=dict(compute_ns=1000000, cost_ns=1000000))])
     done = tune(rue, one)
     (notice,) = found(rue)["notices"]
-    assert notice["compute_slowdown_ratio"] == 1 and "loading is 1.50 times slower and computing is unchanged" in " ".join(done.stderr.split())
+    assert notice["compute_slowdown_ratio"] == 1 and wording.LOADING_IS_TIMES_SLOWER.format("1.50") in " ".join(done.stderr.split())
 
 
 def test_a_recovery_is_reported_too(rue, script):
@@ -231,7 +232,7 @@ def test_a_trial_far_from_its_repeats_is_marked_and_not_dropped(rue, script):
     for _ in range(2):
         done = tune(rue, one, "--repeats", "3")
         assert marked(rue) == ["900000000"], "also where all of it is in the store"
-        assert "1 of 144 trials was far from the expected time and has a low weight" in " ".join(done.stdout.split())
+        assert wording.OF_TRIALS_WAS_FAR.format(1, 144) in " ".join(done.stdout.split())
     assert len(one.joint()) == 144
 
 
@@ -276,7 +277,7 @@ def test_references_of_all_variants_do_not_displace_whole_configurations(rue, sc
         ranked = [row for row in part["configs"] if row["mean_regret_ratio"] is not None]
         assert part["evidence"]["trials_ok"] == 2 * len(ranked) > 30
     plan = read_plan(rue("tune", "--runner", one.command, "--out", "other", "--strategy", "grid", "--budget", "100trials", "--dry-run"))
-    assert "every 5 trials one load-only trial" in plan["references"]
+    assert wording.EVERY_TRIALS_ONE_LOAD.format(5) in plan["references"]
 
 
 def test_a_change_at_the_end_of_a_budget_of_trials_adds_no_trials(rue, script):

@@ -3,6 +3,7 @@ import re
 
 import pytest
 
+import wording
 from conftest import expect_failure, make_table, read_plan, read_json
 
 
@@ -54,9 +55,9 @@ def ranked(rue):
 def test_a_grid_beyond_a_budget_of_trials_measures_whole_configurations(rue, script):
     one = script(TABLE)
     done = tune(rue, one, "--strategy", "grid", "--budget", "20trials")
-    assert done.returncode == 0 and "budget 20 trials" in done.stderr and "as many configurations as the budget allows" in " ".join(done.stderr.split())
+    assert done.returncode == 0 and "budget 20 trials" in done.stderr and wording.AS_MANY_CONFIGURATIONS_AS_THE_BUDGET in " ".join(done.stderr.split())
     text = " ".join(done.stdout.split())
-    assert "the budget was spent after 18 of 27 trials" in text and "among 6 of 9 configurations" in text
+    assert wording.THE_BUDGET_WAS_SPENT_AFTER_OF_TRIALS.format(18, 27) in text and "among 6 of 9 configurations" in text
     assert len(one.joint()) == 18 and sorted(ranked(rue)) == sorted({c for m, c in one.joint()})
 
 
@@ -103,13 +104,13 @@ def chosen(rue):
 def test_everything_is_measured_if_there_is_time(rue, script):
     one = script(TABLE)
     done = tune(rue, one)
-    assert done.returncode == 0 and len(one.joint()) == 27 and "grid, which measures all: measuring all configurations takes about" in " ".join(done.stderr.split())
-    assert chosen(rue)["name"] == "grid" and chosen(rue)["chosen_by"] == "auto" and "half of the budget of 2 m" in chosen(rue)["why"]
+    assert done.returncode == 0 and len(one.joint()) == 27 and wording.GRID_WHICH_MEASURES_ALL in " ".join(done.stderr.split())
+    assert chosen(rue)["name"] == "grid" and chosen(rue)["chosen_by"] == "auto" and wording.HALF_OF_THE_BUDGET.format(2) in chosen(rue)["why"]
 
 
 def test_times_are_predicted_if_there_is_not_enough_time(rue, script):
     done = tune(rue, script(TABLE, images=10**7, load_ns=2000), "--budget", "60s")
-    assert done.returncode == 0 and "predicts the rest: measuring all configurations takes at least" in " ".join(done.stderr.split())
+    assert done.returncode == 0 and wording.PREDICTS_THE_REST_MEASURING in " ".join(done.stderr.split())
     assert chosen(rue)["name"] == "duel" and recommendation(rue)["config"]
 
 
@@ -117,7 +118,7 @@ def test_a_small_grid_measures_as_many_configurations_as_fit(rue, script):
     one, words = script(TABLE), ["--batch-size", "16,32", "--num-workers", "0,2", "--images", "1000000", "--budget"]
     expected_ns = float(re.match(r"([\d.]+) s expected", read_plan(tune(rue, one, *words, "10h", "--dry-run"))["cost"]).group(1)) * 1e9
     assert tune(rue, one, *words, f"{expected_ns / 1.3e6:.0f}ms").returncode == 0
-    assert chosen(rue)["name"] == "grid" and "less than twice the budget" in chosen(rue)["why"]
+    assert chosen(rue)["name"] == "grid" and wording.LESS_THAN_TWICE_THE_BUDGET in chosen(rue)["why"]
     assert 1 < len(ranked(rue)) < 4
     assert tune(rue, one, *words, f"{expected_ns / 2.5e6:.0f}ms", "--fresh").returncode == 0
     assert chosen(rue)["name"] == "duel"
@@ -134,7 +135,7 @@ def test_a_budget_without_room_for_references_does_not_allow_the_whole_grid(rue,
     table = make_table(["ape", "bee", "cow", "doe"], [8, 16, 32, 64, 128], [0, 1, 2, 3, 4], plain_ns)
     words = ["--dry-run", "--budget"]
     strategy = read_plan(tune(rue, script(table, load_ns=1000), *words, "100trials"))["strategy"]
-    assert strategy.startswith("duel, ") and "100 trials" in strategy and "does not leave room for reference trials" in strategy
+    assert strategy.startswith("duel, ") and "100 trials" in strategy and wording.DOES_NOT_LEAVE_ROOM in strategy
     plan = read_plan(tune(rue, script(table, load_ns=1000), *words, "130trials"))
     assert plan["strategy"].startswith("grid, ") and "suffices" in plan["strategy"] and plan["trials"].startswith("100: ")
 
@@ -154,7 +155,7 @@ def test_the_plan_shows_the_chosen_strategy(rue, script):
 def test_the_plan_of_a_duel_shows_its_space_and_when_it_ends(rue, script):
     words = ["--dry-run", "--strategy", "duel", "--epsilon", "1%", "--confidence", "90%"]
     text = " ".join(tune(rue, script(TABLE), *words).stdout.split())
-    assert "when no configuration can be more than 1 point better (90 % confidence), or when the budget is spent" in text
+    assert wording.WHEN_NO_CONFIGURATION_CAN.format(1, 90) in text
     assert "ends" not in read_plan(tune(rue, script(TABLE), "--dry-run", "--strategy", "grid"))
 
 

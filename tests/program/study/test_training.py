@@ -3,6 +3,7 @@ import csv
 import sys
 
 import pytest
+import wording
 from conftest import ROOT, expect_failure, make_table, read_json
 
 SMALL = ["--model", "none", "--batch-size", "4", "--num-workers", "0,1", "--strategy", "grid", "--budget", "5m", "--out", "out"]
@@ -23,7 +24,7 @@ def test_the_recipe_is_part_of_the_workload(rue, own_photos, tmp_path):
     found = {}
     for words in ([], ["--transform", "train"], ["--transform", "train", "--augment", "mild"], ["--transform", "train", "--augment", "mine.json"]):
         done, parts, trials = tune(rue, own_photos, "--mode", "raw", *words)
-        assert ("augmented for training" in " ".join(done.stdout.split())) == bool(words)
+        assert (wording.AUGMENTED_FOR_TRAINING in " ".join(done.stdout.split())) == bool(words)
         workload = parts[0]["workload"]
         found[" ".join(words)] = workload["transform"], workload.get("augment"), "measured" in done.stderr
         assert trials > 0
@@ -39,9 +40,9 @@ def test_several_views_are_part_of_the_workload(rue, own_photos, tmp_path):
     views = f"{CROP}; views 2 image_size 96x96 {CROP}"
     for words in ("mild,2*mild@96", "views.json", views):
         done, parts, _ = tune(rue, own_photos, "--mode", "raw", "--transform", "train", "--augment", words)
-        assert "augmented for training, 3 views of each" in " ".join(done.stdout.split())
+        assert wording.AUGMENTED_FOR_TRAINING_VIEWS.format(3) in " ".join(done.stdout.split())
         assert parts[0]["workload"]["augment"] == views and parts[0]["workload"]["item_values"] == 3 * (224 ** 2 + 2 * 96 ** 2)
-    assert "the store holds all trials" in " ".join(done.stderr.split())
+    assert wording.THE_STORE_HOLDS_ALL in " ".join(done.stderr.split())
     other = rue("augment", "--preset", "mild,2*mild", "--view", "2", "--count", "3")
     assert other.returncode == 0 and other.stdout != rue("augment", "--count", "3").stdout
     expect_failure(rue("augment", "--preset", "dino", "--view", "10"), 2, "--view 10 is out of range: the last view of the recipe is 9")
@@ -71,7 +72,7 @@ def test_the_same_recipe_continues_and_another_one_does_not(rue, own_photos):
 @pytest.mark.quick
 def test_preprocessed_data_are_not_compared(rue, own_photos):
     done, parts, _ = tune(rue, own_photos, "--transform", "train")
-    assert len(parts) == 1 and "preprocessed data are skipped: --transform train crops at random" in done.stderr
+    assert len(parts) == 1 and wording.PREPROCESSED_DATA_ARE_SKIPPED in done.stderr
     assert rue("prepare", own_photos, "tensors.tensor").returncode == 0
     for command, *more in (["tune"], ["compare", own_photos], ["scale"]):
         expect_failure(rue(command, *more, "tensors.tensor", "--transform", "train"), 2,
