@@ -29,6 +29,7 @@ void rue_page_close(struct rue_page *page)
 {
     for (size_t i = 0; i < page->count; i++) {
         struct rue_section *section = &page->sections[i];
+        assert(page->failed || section->filled == section->column_count);
         close_rows(section);
         for (size_t c = 0; c < section->column_count; c++) free((char *)section->columns[c].header);
         for (size_t c = 0; c < section->chart_count; c++) close_chart(&section->charts[c]);

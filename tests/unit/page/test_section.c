@@ -152,6 +152,13 @@ Test(table, a_row_with_too_few_columns_is_a_bug, .signal = SIGABRT)
     put_row(&page, "c", 2, false);
 }
 
+Test(table, an_unfinished_last_row_is_a_bug, .signal = SIGABRT)
+{
+    struct rue_page page = open_table();
+    rue_page_row(&page, false, &(struct rue_table_column){"name", "name", .text = "b"}, 1);
+    rue_page_close(&page);
+}
+
 Test(table, a_number_in_a_column_of_texts_is_a_bug, .signal = SIGABRT)
 {
     struct rue_page page = {0};
