@@ -7,20 +7,7 @@
 #include <stdint.h>
 
 #include "error.h"
-
-struct rue_source;
-
-/* What a subset is chosen from. The functions get `source`. */
-struct rue_subset_data {
-    const struct rue_source *source;
-    const char *path; /* for messages */
-    uint64_t count;
-    bool has_labels;
-    size_t class_count;
-    const char *(*class_name)(const struct rue_source *source, size_t class_index);
-    int32_t (*label)(const struct rue_source *source, uint64_t item);
-    void (*key)(const struct rue_source *source, uint64_t item, char *out, size_t bytes);
-};
+#include "subset_data.h"
 
 /* Sets `*items` [*count], from malloc, to the chosen items (docs/data.md describes `text`), or to NULL where
  * these are all items in their order. Blocks on storage to read a file. RUE_USAGE: the text is damaged, or

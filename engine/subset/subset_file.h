@@ -3,7 +3,7 @@
 #define RUE_SUBSET_FILE_H
 
 #include "picks.h"
-#include "subset.h"
+#include "subset_data.h"
 
 /* Adds the items of the file `path`. Errors as rue_subset_choose. */
 rue_status rue_subset_file_add(struct rue_picks *picks, const char *path, const struct rue_subset_data *data,

@@ -2,7 +2,7 @@
 #ifndef RUE_ITEM_FILE_H
 #define RUE_ITEM_FILE_H
 
-#include "sink.h"
+#include "sink_options.h"
 
 /* The path of an item: "class/key.jpg", or only the key if it begins with the class. Preprocessed items end
  * in ".npy". It is safe only if the class name is. */

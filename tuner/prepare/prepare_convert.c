@@ -20,6 +20,7 @@
 #include "made_with.h"
 #include "part.h"
 #include "prepare_classes.h"
+#include "sink.h"
 #include "storage.h"
 #include "units.h"
 

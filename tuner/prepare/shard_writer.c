@@ -8,6 +8,7 @@
 #include "advice.h"
 #include "part.h"
 #include "shards.h"
+#include "sink.h"
 
 static rue_status fail_shard(const char *path, rue_error *error)
 {

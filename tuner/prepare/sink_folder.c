@@ -12,6 +12,8 @@
 #include "item_file.h"
 #include "part.h"
 
+#include "sink.h"
+
 struct folder {
     const struct rue_sink_options *options;
     char path[PATH_MAX];

@@ -14,6 +14,8 @@
 #include "item_file.h"
 #include "lmdb_pages.h"
 
+#include "sink.h"
+
 enum { TRANSACTION_BYTES = 32 << 20, TRANSACTION_ITEMS = 4096, SLACK_BYTES = 4 << 20 };
 
 struct lmdb {

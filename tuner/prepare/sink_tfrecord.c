@@ -7,6 +7,8 @@
 #include "tf_record.h"
 #include "tf_writer.h"
 
+#include "sink.h"
+
 static rue_status open_tfrecord(void *state, const char *path, const struct rue_sink_options *options,
                                 rue_error *error)
 {

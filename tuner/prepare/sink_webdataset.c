@@ -13,6 +13,8 @@
 #include "item_file.h"
 #include "shard_writer.h"
 
+#include "sink.h"
+
 enum { NUMBER_BYTES = 24, STEM_BYTES = PATH_MAX - 16 /* leaves room for an extension */ };
 
 struct webdataset {

@@ -2,7 +2,7 @@
 #ifndef RUE_CONVERSION_H
 #define RUE_CONVERSION_H
 
-#include "study.h"
+#include "study_ledger.h"
 
 /* Measures the storage of each variant, and the time to convert a sample of the first one to each other
  * format, outside the budget. RUE_INTERRUPTED, RUE_TERMINATED. */
