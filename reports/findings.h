@@ -15,6 +15,8 @@
 enum { RUE_NOTICE_TEXT_BYTES = 512 };
 
 struct rue_notice {
+    uint64_t id;                      /* of its row in the store */
+    int64_t run_id;                   /* the same */
     size_t trial;                     /* first trial after the change */
     size_t noticed;                   /* last trial before the change was certain */
     size_t uncertain, uncertain_end;  /* range of trials: unknown which ones ran before the change */
@@ -108,7 +110,9 @@ struct rue_claim_findings {
 };
 
 /* One variant. */
+enum { RUE_SCENARIO_BYTES = 17 };
 struct rue_variant_findings {
+    char scenario[RUE_SCENARIO_BYTES]; /* names the rows of its trials in the store; "": unknown */
     struct rue_variant variant;
     const char *label;   /* (optional) name of its mode in the user's table; borrowed */
     bool models_unnamed; /* the only model has no name */
@@ -128,8 +132,6 @@ struct rue_variant_findings {
     const struct rue_knowledge *knowledge; /* (optional) of a strategy that predicts; borrowed */
 };
 
-enum { RUE_LEDGER_KEY_BYTES = 17 };
-
 /* One line of trials.csv. */
 struct rue_trial_row {
     uint64_t id;
@@ -140,15 +142,12 @@ struct rue_trial_row {
     bool disturbed;                 /* much slower or faster than expected: it has a low weight */
 };
 
-/* The part of the store that the findings are based on. All borrowed. */
+/* The part of the store that the findings are based on. Who fills it in owns its lists. */
 struct rue_findings_ledger {
-    uint64_t trials; /* in the store at that time */
-    bool under_way;  /* saved before the end: without variants */
-    size_t scenario_count;
-    const char (*scenarios)[RUE_LEDGER_KEY_BYTES]; /* [scenario_count] keys of the variants */
-    const char *rules_json;                        /* of the ranking */
+    uint64_t trials;  /* in the store at that time */
+    char *rules_json; /* of the ranking */
     size_t disturbed_count;
-    const uint64_t *disturbed; /* [disturbed_count] ids of disturbed trials */
+    uint64_t *disturbed; /* [disturbed_count] ids of disturbed trials */
 };
 
 /* One configuration for several variants. */
@@ -201,6 +200,8 @@ struct rue_run_findings {
 
 /* A node of a farm that was dropped. */
 struct rue_dropped_node {
+    uint64_t id;    /* of its row in the store */
+    int64_t run_id; /* the same */
     uint64_t rank;
     char node[RUE_SLOW_NODE_BYTES];  /* its name */
     size_t discarded, discarded_end; /* range of trials: those of this node are not used; empty: all are */

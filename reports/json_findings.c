@@ -381,8 +381,8 @@ static const struct rue_field notice_fields[] = {
     {"noticed_after_trials", RUE_FIELD_NUMBER, NOTICE(noticed)},
     {"unsure_from", RUE_FIELD_NUMBER, NOTICE(uncertain)},
     {"unsure_until", RUE_FIELD_NUMBER, NOTICE(uncertain_end)},
-    {"load_slowdown_ratio", RUE_FIELD_REAL, NOTICE(load_ratio), .most = SECONDS_MAX},
-    {"compute_slowdown_ratio", RUE_FIELD_REAL, NOTICE(compute_ratio), .most = SECONDS_MAX},
+    {"load_slowdown_ratio", RUE_FIELD_REAL, NOTICE(load_ratio)},
+    {"compute_slowdown_ratio", RUE_FIELD_REAL, NOTICE(compute_ratio)},
     {"cause", RUE_FIELD_TEXT, NOTICE(cause), RUE_FIELD_NULL},
     {0}};
 
@@ -428,28 +428,23 @@ const struct rue_field rue_json_strategy_fields[] = {
 const struct rue_field rue_json_run_fields[] = {
     {"partial", RUE_FIELD_FLAG, RUN(run.partial)},
     {"partial_reason", RUE_FIELD_TEXT, RUN(run.partial_reason), RUE_FIELD_NULL},
-    {"notices", RUE_FIELD_LIST, RUN(changes.notices), RUE_FIELD_POINTED, .most = 32, .fields = notice_fields,
-     .count = offsetof(struct rue_findings, changes.notice_count), .element = sizeof(struct rue_notice)},
+    {"notices", RUE_FIELD_LIST, RUN(changes.notices), RUE_FIELD_POINTED | RUE_FIELD_WRITTEN,
+     .fields = notice_fields, .count = offsetof(struct rue_findings, changes.notice_count),
+     .element = sizeof(struct rue_notice)},
     {"dropped_nodes", RUE_FIELD_LIST, RUN(changes.dropped),
-     RUE_FIELD_POINTED | RUE_FIELD_OMIT | RUE_FIELD_OPTIONAL, .most = 64, .fields = dropped_fields,
+     RUE_FIELD_POINTED | RUE_FIELD_OMIT | RUE_FIELD_WRITTEN, .fields = dropped_fields,
      .count = offsetof(struct rue_findings, changes.dropped_count),
      .element = sizeof(struct rue_dropped_node)},
     {"disturbance", RUE_FIELD_TEXT, RUN(changes.disturbance), RUE_FIELD_NULL},
     {0}};
 
 static const struct rue_field trial_fields[] = {{"", RUE_FIELD_NUMBER, .bytes = sizeof(uint64_t)}, {0}};
-static const struct rue_field scenario_fields[] = {{"", RUE_FIELD_TEXT, .bytes = RUE_LEDGER_KEY_BYTES}, {0}};
 
 const struct rue_field rue_json_ledger_fields[] = {
     {"trials", RUE_FIELD_NUMBER, RUE_FIELD_AT(rue_findings_ledger, trials)},
-    {"under_way", RUE_FIELD_FLAG, RUE_FIELD_AT(rue_findings_ledger, under_way)},
-    {"scenarios", RUE_FIELD_LIST, RUE_FIELD_AT(rue_findings_ledger, scenarios), RUE_FIELD_POINTED,
-     .most = RUE_JSON_VARIANTS_MAX, .fields = scenario_fields,
-     .count = offsetof(struct rue_findings_ledger, scenario_count), .element = RUE_LEDGER_KEY_BYTES},
     {"disturbed", RUE_FIELD_LIST, RUE_FIELD_AT(rue_findings_ledger, disturbed),
-     RUE_FIELD_POINTED | RUE_FIELD_OMIT | RUE_FIELD_OPTIONAL, .most = RUE_JSON_REPEATS_MAX,
-     .fields = trial_fields, .count = offsetof(struct rue_findings_ledger, disturbed_count),
-     .element = sizeof(uint64_t)},
+     RUE_FIELD_POINTED | RUE_FIELD_OMIT, .fields = trial_fields,
+     .count = offsetof(struct rue_findings_ledger, disturbed_count), .element = sizeof(uint64_t)},
     {0}};
 
 /* ---- forecasts for later studies ---- */

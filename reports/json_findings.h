@@ -14,7 +14,8 @@ enum { RUE_JSON_VARIANTS_MAX = 64, RUE_JSON_REPEATS_MAX = 1 << 20 };
 extern const struct rue_field rue_json_run_fields[];
 extern const struct rue_field rue_json_provenance_fields[];
 extern const struct rue_field rue_json_strategy_fields[];
-extern const struct rue_field rue_json_ledger_fields[]; /* of struct rue_findings_ledger, without the rules */
+extern const struct rue_field rue_json_ledger_fields[]; /* of struct rue_findings_ledger, without the rules;
+                                                           only written */
 
 /* Of struct rue_variant_findings: the data; claims and job; numbers of trials. */
 extern const struct rue_field rue_json_data_fields[];
@@ -86,6 +87,12 @@ json_t *rue_json_sentence(void (*say)(struct rue_page *page, const struct rue_va
 
 /* All sentences of a page, with headings left out. A new reference; NULL: out of memory. */
 json_t *rue_json_sentences(const struct rue_page *page);
+
+/* The members of the report, and of a variant in it, from which all others can be computed again, without the
+ * lists of changes. Readers of the report read no others. */
+json_t *rue_json_run_facts(const struct rue_findings *findings);
+json_t *rue_json_variant_facts(const struct rue_findings *findings,
+                               const struct rue_variant_findings *variant);
 
 /* The data that a later study can start from; null without predictions. */
 json_t *rue_json_forecast(const struct rue_findings *findings, const struct rue_variant_findings *variant);

@@ -81,10 +81,19 @@ static json_t *cell_json(const struct rue_cell *cell)
     return rue_json_struct(rue_json_cell_fields, &members, NULL);
 }
 
+static json_t *cells_json(const struct rue_variant_findings *variant, size_t config)
+{
+    json_t *cells = json_object();
+    for (size_t m = 0; m < variant->matrix->model_count; m++)
+        rue_json_put_named(&cells, variant->matrix->models[m],
+                           cell_json(rue_cost_matrix_cell(variant->matrix, m, config)));
+    return cells;
+}
+
 static json_t *config_row(const struct rue_variant_findings *variant, size_t config)
 {
     const struct rue_ranking_row *row = &variant->selection->rows[config];
-    json_t *object = json_object(), *times = json_object(), *firsts = json_object(), *cells = json_object();
+    json_t *object = json_object(), *times = json_object(), *firsts = json_object();
     rue_json_put_row(&object, variant, config);
     rue_json_put(&object, "coverage",
                  rue_json_make("ok:n infeasible:n failed:n of:n", row->covered, row->infeasible, row->failed,
@@ -95,11 +104,10 @@ static json_t *config_row(const struct rue_variant_findings *variant, size_t con
         const char *model = variant->matrix->models[m];
         rue_json_put_named(&times, model, rue_json_nanoseconds(cell->median_ns));
         rue_json_put_named(&firsts, model, rue_json_nanoseconds(cell->first_batch_ns));
-        rue_json_put_named(&cells, model, cell_json(cell));
     }
     rue_json_put(&object, "first_batch_ns", firsts);
     rue_json_put(&object, rue_goal_keys[variant->goal], times);
-    rue_json_put(&object, "cells", cells);
+    rue_json_put(&object, "cells", cells_json(variant, config));
     return object;
 }
 
@@ -148,6 +156,25 @@ static json_t *recommendation_json(const struct rue_findings *findings,
         rue_json_put(&object, "torch", torch_arguments(findings, &variant->matrix->configs[best]));
     rue_json_put_answers(&object, variant);
     rue_json_put(&object, "configs", configs_json(variant));
+    put_evidence(&object, findings, variant);
+    return object;
+}
+
+json_t *rue_json_variant_facts(const struct rue_findings *findings,
+                               const struct rue_variant_findings *variant)
+{
+    json_t *configs = json_array();
+    for (size_t c = 0; c < variant->matrix->config_count; c++)
+        rue_json_push(&configs, rue_json_make("config:o cells:o", rue_json_config_at(variant, c),
+                                              cells_json(variant, c)));
+    json_t *object =
+        rue_json_make("variant:o measured_with:t baselines:o forecast:o models:o configs:o",
+                      variant_json(variant), findings->runner.measured_with, rue_json_baselines(variant),
+                      rue_json_forecast(findings, variant), models_json(variant), configs);
+    rue_json_put_score(&object, variant, variant->selection->recommended);
+    rue_json_put_rules(&object, variant);
+    rue_json_put_fields(&object, rue_json_variant_fields, variant, variant);
+    if (!variant->job.workload_known) rue_json_put(&object, "workload", json_null());
     put_evidence(&object, findings, variant);
     return object;
 }
@@ -227,6 +254,23 @@ static json_t *provenance_json(const struct rue_findings *findings)
     return object;
 }
 
+/* Knobs of the runner's own. */
+static void put_knobs(json_t **object, const struct rue_findings *findings)
+{
+    const struct rue_knobs *knobs = rue_findings_knobs(findings);
+    if (knobs->count > RUE_OWN_KNOB_COUNT) rue_json_put(object, "knobs", rue_json_knobs(knobs));
+}
+
+json_t *rue_json_run_facts(const struct rue_findings *findings)
+{
+    json_t *object =
+        rue_json_make("provenance:o partial:b partial_reason:T disturbance:T pins_memory:b",
+                      provenance_json(findings), findings->run.partial, findings->run.partial_reason,
+                      findings->changes.disturbance, findings->runner.pins_memory);
+    put_knobs(&object, findings);
+    return object;
+}
+
 static void put_run(json_t **object, const struct rue_findings *findings)
 {
     rue_json_put_fields(object, rue_json_run_fields, findings, NULL);
@@ -248,26 +292,29 @@ static void put_run(json_t **object, const struct rue_findings *findings)
                  provenance_json(findings));
 }
 
-static json_t *ledger_json(const struct rue_findings_ledger *ledger)
+static json_t *ledger_json(const struct rue_findings *findings)
 {
-    if (!ledger) return json_null();
-    json_t *object = rue_json_struct(rue_json_ledger_fields, ledger, NULL);
-    rue_json_put(&object, "rules", rue_json_parse(ledger->rules_json));
+    if (!findings->ledger) return json_null();
+    json_t *object = rue_json_struct(rue_json_ledger_fields, findings->ledger, NULL),
+           *scenarios = json_array();
+    for (size_t v = 0; v < findings->variant_count; v++)
+        rue_json_push(&scenarios, rue_json_text(findings->variants[v].scenario));
+    rue_json_add(&object, "under_way:b scenarios:o rules:o", false, scenarios,
+                 rue_json_parse(findings->ledger->rules_json));
     return object;
 }
 
 static json_t *document_json(const struct rue_findings *findings)
 {
-    const struct rue_knobs *knobs = rue_findings_knobs(findings);
     json_t *root = rue_json_make("format:t", "rue.recommendation/1"), *recommendations = json_array();
     for (size_t v = 0; v < findings->variant_count; v++)
         rue_json_push(&recommendations, recommendation_json(findings, &findings->variants[v]));
     rue_json_put(&root, "recommendations", recommendations);
-    if (knobs->count > RUE_OWN_KNOB_COUNT) rue_json_put(&root, "knobs", rue_json_knobs(knobs));
+    put_knobs(&root, findings);
     rue_json_put(&root, "comparisons", comparisons_json(findings));
     rue_json_put(&root, "overall", overall_json(findings));
     put_run(&root, findings);
-    rue_json_put(&root, "ledger", ledger_json(findings->ledger));
+    rue_json_put(&root, "ledger", ledger_json(findings));
     return root;
 }
 

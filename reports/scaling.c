@@ -43,8 +43,8 @@ enum { FEW_SAMPLES = 3 };
 /* Excludes the time before, when the data were warmed or evicted. */
 static bool is_during(const struct rue_usage_sample *sample, const struct rue_scaling_row *row)
 {
-    const struct rue_trial_result *result = &row->trial->result;
-    double start_ns = (double)row->trial->started_ns + (double)row->discarded_ns;
+    const struct rue_trial_result *result = row->result;
+    double start_ns = (double)row->started_ns + (double)row->discarded_ns;
     double end_s = (start_ns + (double)result->cost_ns) / 1e9;
     return row->sampled && result->cost_ns > 0 && result->end_to_end_ns > 0 && sample->time_s <= end_s &&
            sample->time_s > end_s - (double)result->end_to_end_ns / 1e9;
@@ -74,7 +74,7 @@ static size_t sum_samples(const struct rue_scaling *scaling, struct rue_scaling_
 static void add_trial_usage(struct rue_scaling_row *row, bool from_trial)
 {
     const double megabyte = 1e6;
-    const struct rue_trial_result *result = &row->trial->result;
+    const struct rue_trial_result *result = row->result;
     double *at = row->figures;
     if (result->read_bytes >= 0) at[RUE_SCALING_READ] = (double)result->read_bytes / megabyte;
     if (result->anon_peak_bytes > 0) {
@@ -109,9 +109,9 @@ void rue_scaling_open(struct rue_scaling *scaling)
 
 double rue_scaling_rate(const struct rue_scaling_row *row)
 {
-    const struct rue_trial_result *result = &row->trial->result;
+    const struct rue_trial_result *result = row->result;
     bool ok = result->outcome == RUE_TRIAL_OK && result->end_to_end_ns > 0;
-    double loaders = fmax(1, (double)rue_workload_loaders(&row->trial->request.workload));
+    double loaders = fmax(1, (double)row->loaders);
     return ok ? loaders * (double)result->images / (double)result->end_to_end_ns * 1e9 : NAN;
 }
 
@@ -224,7 +224,7 @@ static void put_figures(struct rue_page *page, const struct rue_scaling_row *row
 static void put_trial(struct rue_page *page, const struct curve *curve, const struct rue_scaling_row *row)
 {
     const struct rue_variant_findings *variant = &curve->scaling->findings->variants[row->variant];
-    const struct rue_trial_result *result = &row->trial->result;
+    const struct rue_trial_result *result = row->result;
     const char *status = rue_outcome_names[result->outcome];
     double share = curve->fastest ? rue_scaling_rate(row) / rue_scaling_rate(curve->fastest) : NAN;
     const struct rue_table_column columns[] = {
@@ -237,7 +237,7 @@ static void put_trial(struct rue_page *page, const struct curve *curve, const st
         {"first_batch_s", NULL, RUE_UNIT_NUMBER, .number = number_or_nan(result->first_batch_ns) / 1e9},
         {"cache", .text = variant->job.workload.cache},
         {"cache_missed", NULL, RUE_UNIT_COUNT, .number = number_or_nan(result->cache_missed)},
-        {"trial", NULL, RUE_UNIT_COUNT, .number = (double)row->trial->id},
+        {"trial", NULL, RUE_UNIT_COUNT, .number = (double)row->trial},
         {"fastest", NULL, RUE_UNIT_FLAG, .number = row == curve->fastest},
         {"saturates", NULL, RUE_UNIT_FLAG, .number = row == curve->knee},
     };
@@ -259,10 +259,10 @@ static void put_rows(struct rue_page *page, const struct curve *curve)
 
 static void put_curves(struct rue_page *page, const struct rue_scaling *scaling)
 {
-    static const struct rue_trial_row no_trial;
+    static const struct rue_trial_result no_result;
     rue_page_table(page);
     put_row(page, &(struct curve){.scaling = scaling},
-            &(struct rue_scaling_row){.config = RUE_NONE, .trial = &no_trial});
+            &(struct rue_scaling_row){.config = RUE_NONE, .result = &no_result});
     rue_page_clear_rows(page); /* its columns stay, also of a table without rows */
     for (size_t i = 0; i < curve_count(scaling); i++) {
         struct curve curve = curve_at(scaling, i);
@@ -302,7 +302,7 @@ rue_status rue_scaling_json(const struct rue_scaling *scaling, FILE *stream, rue
 static double find_trial(const struct rue_scaling *scaling, const struct rue_usage_sample *sample)
 {
     for (size_t i = 0; i < scaling->row_count; i++)
-        if (is_during(sample, &scaling->rows[i])) return (double)scaling->rows[i].trial->id;
+        if (is_during(sample, &scaling->rows[i])) return (double)scaling->rows[i].trial;
     return NAN;
 }
 
@@ -404,7 +404,7 @@ static void say_missed(struct rue_page *page, const struct curve *curve)
     size_t missed = 0;
     for (size_t i = 0; i < curve->scaling->row_count; i++) {
         const struct rue_scaling_row *row = &curve->scaling->rows[i];
-        missed += is_curve_row(curve, row) && row->trial->result.cache_missed == 1;
+        missed += is_curve_row(curve, row) && row->result->cache_missed == 1;
     }
     rue_page_sentence(page, RUE_LOOK_PLAIN, 2);
     if (missed)

@@ -29,11 +29,13 @@ enum rue_scaling_figure {
 };
 
 struct rue_scaling_row {
-    size_t variant, model, config;       /* of the findings, and of the variant's matrix */
-    const struct rue_trial_row *trial;   /* borrowed */
-    bool sampled;                        /* measured by this run, so there are samples */
-    uint64_t discarded_ns;               /* time of discarded trials before it, which started_ns excludes */
-    double figures[RUE_SCALING_FIGURES]; /* NaN: unknown */
+    size_t variant, model, config;         /* of the findings, and of the variant's matrix */
+    uint64_t trial, started_ns;            /* its number; on the study's clock */
+    uint64_t loaders;                      /* that ran at the same time */
+    const struct rue_trial_result *result; /* borrowed */
+    bool sampled;                          /* measured by this run, so there are samples */
+    uint64_t discarded_ns;                 /* time of discarded trials before it, which started_ns excludes */
+    double figures[RUE_SCALING_FIGURES];   /* NaN: unknown */
 };
 
 struct rue_scaling {

@@ -399,20 +399,12 @@ def rue_checksum(*values):
     return value - (value >> 63 << 64)
 
 
-def edit_findings(store, sql):
-    """Gives the findings of every run this value, with a checksum that fits: what is wrong with them is not that."""
-    edit_store(store, f"UPDATE run SET findings = {sql}; UPDATE run SET checksum = iif(findings IS NULL, NULL, rue_checksum(findings))")
-
-
-def edit_trials(store, sql):
-    """The same for rows of trials; `sql` changes them."""
-    with contextlib.closing(sqlite3.connect(store)) as db:
-        names = [row[1] for row in db.execute("PRAGMA table_info(trial)") if row[1] not in ("id", "recorded", "checksum")]
-    edit_store(store, f"{sql}; UPDATE trial SET checksum = rue_checksum({', '.join(names)})")
-
-
 def edit_store(store, sql):
+    """Changes rows of a store, with checksums that fit: what is wrong with them is not that."""
     with contextlib.closing(sqlite3.connect(store)) as db:
         db.create_function("rue_checksum", -1, rue_checksum)
         db.executescript(sql)
+        for table in ("trial", "result", "finding", "change", "exclusion"):
+            names = [row[1] for row in db.execute(f"PRAGMA table_info({table})") if row[1] not in ("id", "recorded", "checksum")]
+            db.execute(f"UPDATE {table} SET checksum = rue_checksum({', '.join(names)})")
         db.commit()

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "commands.h"
-#include "further_answers.h"
+#include "findings_fill.h"
 #include "ranking_options.h"
 #include "shell_quote.h"
 #include "store.h"
@@ -59,7 +59,7 @@ static rue_status analyze(const struct rue_table *table, const struct rue_option
     char word[RUE_SHELL_WORD_BYTES];
     rue_status status = rue_ranking_rules_read(options, &ranking_options, NULL, &rules, error);
     if (status != RUE_OK) return status;
-    status = rue_tally_make_findings(&table->tally, &rules, &findings, error);
+    status = rue_tally_make_findings(&table->tally, &findings, error);
     if (status != RUE_OK) return rue_ranking_rules_close(&rules), status;
     snprintf(findings->study, sizeof findings->study, "%s", table->name);
     strcpy(findings->runner.measured_with, RUE_TABLE_LOADER);
@@ -68,7 +68,7 @@ static rue_status analyze(const struct rue_table *table, const struct rue_option
              rue_options_command_line(options));
     if (!rue_options_flag(options, QUIET)) report_skipped(table);
     findings->unsaved = true;
-    status = rue_further_answers_find(findings, &rules, error);
+    status = rue_findings_fill(findings, &rules, error);
     const char *folder = rue_options_text(options, STUDY);
     if (status == RUE_OK && folder)
         status =
@@ -79,9 +79,8 @@ static rue_status analyze(const struct rue_table *table, const struct rue_option
         rue_terminal_print(stderr, "written: %s/" RUE_STORE_FILE " and its reports; to see it: rue show %s",
                            findings->folder, rue_shell_word(findings->folder, word));
     if (status == RUE_OK) status = shown->render(findings, &style, stdout, error);
-    if (status == RUE_OK) status = rue_tally_check_recommended(findings, error);
-    rue_further_answers_close(findings);
-    rue_tally_findings_close(findings);
+    if (status == RUE_OK) status = rue_findings_check_recommended(findings, error);
+    rue_findings_close(findings);
     return status;
 }
 

@@ -145,7 +145,7 @@ static rue_status run_diff(const struct rue_options *options, rue_error *error)
     for (size_t v = 0; pair.differences && v < pair.count; v++) rue_difference_close(pair.differences[v]);
     free(pair.differences);
     for (size_t i = 0; i < opened; i++) {
-        rue_tally_findings_close(pair.findings[i]);
+        rue_findings_close(pair.findings[i]);
         rue_record_close(&pair.records[i]);
     }
     return status;

@@ -154,7 +154,7 @@ static rue_status add_study(struct list *list, const char *path, rue_error *erro
         status = rue_record_findings(&record, &record.last->rules, &findings, &why);
     if (status == RUE_OK && list->json) add_object(list, path, &record, findings);
     if (status == RUE_OK && !list->json) add_lines(list, path, &record, findings);
-    rue_tally_findings_close(findings);
+    rue_findings_close(findings);
     if (read) rue_record_close(&record);
     if (status == RUE_OK) return RUE_OK;
     bool fatal = status == RUE_MEMORY || status == RUE_INTERRUPTED || status == RUE_TERMINATED;

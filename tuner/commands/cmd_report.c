@@ -7,7 +7,6 @@
 #include "chart.h"
 #include "commands.h"
 #include "folder_lock.h"
-#include "further_answers.h"
 #include "output.h"
 #include "record.h"
 #include "record_trials.h"
@@ -144,8 +143,7 @@ static rue_status report(const struct rue_record *record, const struct rue_optio
     if (status != RUE_OK) return status;
     const char *folder = rue_options_text(options, OUT);
     if (record->is_current) findings->ledger = &record->last->ledger;
-    status = rue_further_answers_find(findings, &record->last->rules, error);
-    if (status == RUE_OK) status = rue_record_trials_open(record, findings, &trials, error);
+    status = rue_record_trials_open(record, findings, &trials, error);
     if (status == RUE_OK) status = rue_study_page_make(findings, &page, error);
     rue_status read = rue_record_trials_close(trials, error);
     if (status == RUE_OK) status = read;
@@ -153,8 +151,7 @@ static rue_status report(const struct rue_record *record, const struct rue_optio
         status = write_files(findings, &page, folder ? folder : findings->folder,
                              rue_options_flag(options, QUIET), error);
     rue_page_close(&page);
-    rue_further_answers_close(findings);
-    rue_tally_findings_close(findings);
+    rue_findings_close(findings);
     return status;
 }
 

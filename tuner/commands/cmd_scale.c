@@ -8,7 +8,7 @@
 #include "data_advice.h"
 #include "data_options.h"
 #include "dry_run.h"
-#include "further_answers.h"
+#include "findings_fill.h"
 #include "monitor.h"
 #include "output.h"
 #include "plan.h"
@@ -165,6 +165,7 @@ static rue_status show_scaling(const struct rue_options *options, const struct r
                                rue_error *error)
 {
     const struct rue_study_curves curves = rue_study_curves(&study->setup);
+    const struct rue_study_variant *variants = study->setup.variants;
     struct rue_scaling results = {.findings = findings,
                                   .fixed_batch = curves.batch_size,
                                   .fixed_workers = curves.num_workers,
@@ -178,7 +179,10 @@ static rue_status show_scaling(const struct rue_options *options, const struct r
             (struct rue_scaling_row){.variant = row->variant,
                                      .model = row->model,
                                      .config = row->config,
-                                     .trial = &row->trial,
+                                     .trial = row->trial.id,
+                                     .started_ns = row->trial.started_ns,
+                                     .loaders = rue_workload_loaders(&variants[row->variant].workload),
+                                     .result = &row->trial.result,
                                      .discarded_ns = row->suspended_ns,
                                      .sampled = !row->stored && !findings->runner.virtual_clock &&
                                                 !study->setup.goal.loader.runner.fd};
@@ -208,9 +212,8 @@ static rue_status perform_and_show(struct rue_study *study, const struct rue_opt
         rue_study_write(study, findings);
         (void)!show_scaling(options, study, findings, monitor, &shown);
         status = rue_study_conclude(study, findings, &shown, error);
-        rue_further_answers_close(findings);
     }
-    rue_tally_findings_close(findings);
+    rue_findings_close(findings);
     rue_monitor_close(monitor);
     return status;
 }

@@ -2,7 +2,6 @@
 #include <string.h>
 
 #include "commands.h"
-#include "further_answers.h"
 #include "json_document.h"
 #include "ranking_options.h"
 #include "record.h"
@@ -66,11 +65,11 @@ static rue_status report(const struct rue_record *record, const struct rue_optio
     const struct rue_report *shown = json ? &rue_report_json : &rue_report_table;
     bool unchanged = record->is_current && !record->running;
     for (size_t i = TOP_N; i <= SET_EPSILON; i++) unchanged &= !rue_options_origin(options, i)[0];
-    rue_status status = json && unchanged ? rue_json_write(json_incref(record->last->root), stdout, error)
-                                          : shown->render(findings, &style, stdout, error);
+    if (unchanged) findings->ledger = &record->last->ledger;
+    rue_status status = shown->render(findings, &style, stdout, error);
     if (status != RUE_OK) return status;
     if (record->other_trials && !json) put_other_trials(record->other_trials, &style);
-    return rue_tally_check_recommended(findings, error);
+    return rue_findings_check_recommended(findings, error);
 }
 
 /* `findings` is NULL if the record is empty. */
@@ -99,13 +98,10 @@ static rue_status show_record(const struct rue_record *record, const struct rue_
         rue_ranking_rules_read(options, &ranking_options, &record->last->rules, &rules, error);
     if (status != RUE_OK) return status;
     status = rue_record_findings(record, &rules, &findings, error);
-    if (status != RUE_OK) return rue_ranking_rules_close(&rules), status;
-    status = rue_further_answers_find(findings, &rules, error);
     rue_ranking_rules_close(&rules);
-    if (status == RUE_OK)
-        status = (rue_options_given(options, TRIAL) ? show_trial : report)(record, options, findings, error);
-    rue_further_answers_close(findings);
-    rue_tally_findings_close(findings);
+    if (status != RUE_OK) return status;
+    status = (rue_options_given(options, TRIAL) ? show_trial : report)(record, options, findings, error);
+    rue_findings_close(findings);
     return status;
 }
 

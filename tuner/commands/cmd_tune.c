@@ -8,7 +8,7 @@
 #include "data_advice.h"
 #include "data_options.h"
 #include "dry_run.h"
-#include "further_answers.h"
+#include "findings_fill.h"
 #include "gpu_list.h"
 #include "plan.h"
 #include "ranking_options.h"
@@ -262,8 +262,7 @@ static rue_status perform_and_show(struct rue_study *study, const struct rue_opt
     rue_study_write(study, findings);
     (void)!show_findings(options, compares, findings, &shown);
     status = rue_study_conclude(study, findings, &shown, error);
-    rue_further_answers_close(findings);
-    rue_tally_findings_close(findings);
+    rue_findings_close(findings);
     return status;
 }
 

@@ -253,7 +253,7 @@ static rue_status explain_record(const struct rue_record *record, const struct r
     if (status == RUE_OK) status = read;
     if (status == RUE_OK) status = explain(&request, options, breakdown, error);
     rue_breakdown_close(breakdown);
-    rue_tally_findings_close(findings);
+    rue_findings_close(findings);
     return status;
 }
 

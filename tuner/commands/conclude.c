@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "findings_fill.h"
 #include "interrupt.h"
 #include "output.h"
 #include "recommendation_file.h"
@@ -101,7 +102,7 @@ static rue_status judge_findings(const struct rue_study_setup *setup, const stru
         alone &= findings->variants[v].selection->ranked_count == 1;
         if (are_all_late(&findings->variants[v])) return fail_late_batch(&findings->variants[v], error);
     }
-    rue_status status = rue_tally_check_recommended(findings, error);
+    rue_status status = rue_findings_check_recommended(findings, error);
     if (status != RUE_OK || !findings->run.partial || !alone) return status;
     return rue_fail(error, RUE_INCONCLUSIVE,
                     "the budget was enough for only one of %zu configurations, so nothing can be compared: "

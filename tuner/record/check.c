@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "findings_fill.h"
 #include "flight.h"
-#include "further_answers.h"
 #include "interrupt.h"
 #include "json_canonical.h"
 #include "machine.h"
@@ -156,8 +156,8 @@ static void list_check_trial(const struct rue_study_setup *setup, const struct r
     const struct rue_trial_result *result = &row->trial.result;
     struct rue_check_trial *trial = &out->trials[out->trial_count++];
     bool ok = result->outcome == RUE_TRIAL_OK;
-    *trial = (struct rue_check_trial){.config = row->trial.request.config,
-                                      .images = ok ? (uint64_t)result->images : row->trial.request.images,
+    *trial = (struct rue_check_trial){.config = row->trial.config,
+                                      .images = ok ? (uint64_t)result->images : row->trial.images,
                                       .outcome = result->outcome,
                                       .measured_s = NAN,
                                       .expected_s = NAN};
@@ -272,8 +272,7 @@ static rue_status make_check(const struct checking *checking, const struct rue_s
     if (status == RUE_OK) fill_check(study, findings, out);
     if (status == RUE_OK && out->findings.verdict == RUE_RECHECK_HOLDS)
         status = check_baseline(&study->setup, &study->ledger, goal, out, error);
-    if (findings) rue_further_answers_close(findings);
-    rue_tally_findings_close(findings);
+    rue_findings_close(findings);
     rue_study_close(study);
     return status;
 }

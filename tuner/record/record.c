@@ -74,27 +74,26 @@ static void put_partial(struct rue_record *record, const char *why)
 static rue_status read_last(struct rue_record *record, struct rue_store *store, uint64_t trials,
                             rue_error *error)
 {
-    for (size_t nth = 0; !record->is_current; nth++) {
+    struct rue_store_rows results;
+    rue_status status = rue_store_read_rows(store, RUE_STORE_RESULTS, RUE_ABSENT, &results, error);
+    for (size_t i = results.count; status == RUE_OK && !record->is_current && i-- > 0;) {
         struct rue_recommendation *notes;
-        char *text;
-        rue_status status = rue_store_load_findings(store, nth, &text, error);
-        if (status != RUE_OK || !text) return status;
-        status = rue_recommendation_read_kept(text, record->store, &notes, error);
-        free(text);
-        if (status != RUE_OK) return status;
-        bool under_way = notes->ledger.under_way, unchanged = notes->ledger.trials == trials;
+        status = rue_kept_read(store, &results, i, record->store, &notes, error);
+        if (status != RUE_OK) break;
+        bool under_way = notes->under_way, unchanged = notes->ledger.trials == trials;
         record->is_current = !under_way && unchanged;
         struct rue_recommendation *unused = notes;
         if (record->is_current || !record->last) unused = record->last, record->last = notes;
         rue_recommendation_close(unused);
         if (!under_way || !unchanged) break;
     }
-    return RUE_OK;
+    rue_store_rows_close(&results);
+    return status;
 }
 
 static void judge_last(struct rue_record *record)
 {
-    bool ended = record->last && !record->last->ledger.under_way;
+    bool ended = record->last && !record->last->under_way;
     if (record->is_current && !record->last->found.run.partial) return;
     put_partial(record, record->is_current ? record->last->found.run.partial_reason
                         : ended            ? "trials were added or deleted since the last run"
@@ -105,10 +104,10 @@ static void judge_last(struct rue_record *record)
 
 size_t rue_record_variant(const struct rue_record *record, const struct rue_store_trial *trial)
 {
-    char key[RUE_LEDGER_KEY_BYTES];
-    rue_recommendation_scenario(&trial->scenario, trial->workload, key);
-    for (size_t v = 0; record->last && v < record->last->ledger.scenario_count; v++)
-        if (strcmp(record->last->ledger.scenarios[v], key) == 0) return v;
+    char key[RUE_SCENARIO_BYTES];
+    rue_kept_scenario(&trial->scenario, trial->workload, key);
+    for (size_t v = 0; record->last && v < record->last->count; v++)
+        if (strcmp(record->last->at[v].found.scenario, key) == 0) return v;
     return RUE_NONE;
 }
 
@@ -215,7 +214,7 @@ static rue_status add_joint(struct rue_record *record, const struct rue_store_tr
     if (variant == RUE_NONE || is_discarded(record, trial)) return RUE_OK;
     memcpy(record->recorded, trial->recorded, sizeof record->recorded);
     rue_status status =
-        rue_tally_find_group(tally, record->last->ledger.scenarios[variant], &judged.group, &created, error);
+        rue_tally_find_group(tally, record->last->at[variant].found.scenario, &judged.group, &created, error);
     if (status != RUE_OK) return status;
     struct rue_variant_findings *facts = &tally->groups[judged.group];
     if (created) status = fill_facts(record, trial, facts, error);
@@ -294,26 +293,25 @@ bool rue_record_is_empty(const struct rue_record *record)
 static rue_status rank_trials(const struct rue_record *record, const struct rue_ranking_rules *rules,
                               struct rue_findings **out, rue_error *error)
 {
-    rue_status status = rue_tally_make_findings(&record->tally, rules, out, error);
+    struct rue_findings *findings;
+    rue_status status = rue_tally_make_findings(&record->tally, &findings, error);
     if (status != RUE_OK) return status;
-    (*out)->runner = record->last->found.runner;
-    (*out)->machine = record->last->found.machine;
-    (*out)->run = record->last->found.run;
-    (*out)->run.duration_s = 0; /* not that of all these trials */
-    (*out)->unsaved = true;
-    return RUE_OK;
+    findings->runner = record->last->found.runner;
+    findings->machine = record->last->found.machine;
+    findings->run = record->last->found.run;
+    findings->run.duration_s = 0; /* not that of all these trials */
+    findings->unsaved = true;
+    status = rue_findings_fill(findings, rules, error);
+    if (status == RUE_OK) return *out = findings, RUE_OK;
+    rue_findings_close(findings);
+    return status;
 }
 
 rue_status rue_record_findings(const struct rue_record *record, const struct rue_ranking_rules *rules,
                                struct rue_findings **out, rue_error *error)
 {
-    const struct rue_names *models = &record->tally.models;
-    rue_status status = RUE_OK;
-    if (rules != &record->last->rules)
-        status = rue_ranking_rules_check(rules, (const char *const *)models->texts, models->count, error);
-    if (status != RUE_OK) return status;
-    status = record->is_current ? rue_recommendation_rank(record->last, rules, out, error)
-                                : rank_trials(record, rules, out, error);
+    rue_status status = record->is_current ? rue_kept_rank(record->last, rules, out, error)
+                                           : rank_trials(record, rules, out, error);
     if (status != RUE_OK) return status;
     struct rue_findings *findings = *out;
     snprintf(findings->study, sizeof findings->study, "%s", record->name);

@@ -6,7 +6,8 @@
 
 #include <limits.h>
 
-#include "recommendation_file.h"
+#include "findings_fill.h"
+#include "kept_findings.h"
 #include "store.h"
 #include "tally.h"
 
@@ -40,7 +41,7 @@ void rue_record_close(struct rue_record *record);
 /* Whether there is anything to rank. */
 bool rue_record_is_empty(const struct rue_record *record);
 
-/* The findings, owned by the caller (rue_tally_findings_close); they borrow from the record. Call it once,
+/* The findings, owned by the caller (rue_findings_close); they borrow from the record. Call it once,
  * not for an empty record. RUE_USAGE as rue_ranking_rules_check, RUE_MEMORY. */
 rue_status rue_record_findings(const struct rue_record *record, const struct rue_ranking_rules *rules,
                                struct rue_findings **out, rue_error *error) RUE_MUST_CHECK;

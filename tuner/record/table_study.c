@@ -9,8 +9,8 @@
 #include "hash.h"
 #include "interrupt.h"
 #include "json_findings.h"
+#include "kept_findings.h"
 #include "output.h"
-#include "recommendation_file.h"
 #include "store.h"
 #include "study_opening.h"
 #include "workload_json.h"
@@ -19,7 +19,6 @@ struct table_study {
     const struct rue_table *table;
     struct rue_findings *findings;
     struct rue_store *store;
-    struct rue_findings_ledger ledger;
     char folder[PATH_MAX];
     char runner[128]; /* names the table; its digest is that of the file */
 };
@@ -110,25 +109,17 @@ static rue_status add_trials(const struct table_study *study, rue_error *error)
 static rue_status save_findings(struct table_study *study, const struct rue_ranking_rules *rules,
                                 rue_error *error)
 {
-    char keys[RUE_JSON_VARIANTS_MAX][RUE_LEDGER_KEY_BYTES], workload[RUE_WORKLOAD_TEXT_BYTES],
-        *rules_json = rue_recommendation_rules_json(rules), *text = NULL;
-    const struct rue_findings *findings = study->findings;
+    char workload[RUE_WORKLOAD_TEXT_BYTES];
+    struct rue_findings *findings = study->findings;
+    struct rue_findings_ledger ledger = {0};
     for (size_t v = 0; v < findings->variant_count; v++) {
         struct rue_store_scenario scenario = make_scenario(study, &findings->variants[v]);
         rue_workload_canonical(&scenario.workload, workload);
-        rue_recommendation_scenario(&scenario, workload, keys[v]);
+        rue_kept_scenario(&scenario, workload, findings->variants[v].scenario);
     }
-    rue_status status = rules_json ? rue_store_count_trials(study->store, &study->ledger.trials, error)
-                                   : rue_fail_memory(error, "rules", sizeof *rules);
-    study->ledger.scenario_count = findings->variant_count;
-    study->ledger.scenarios = (const char(*)[RUE_LEDGER_KEY_BYTES])keys;
-    study->ledger.rules_json = rules_json;
-    study->findings->ledger = &study->ledger;
-    if (status == RUE_OK) status = rue_report_json_text(findings, &text, error);
-    if (status == RUE_OK) status = rue_store_save_findings(study->store, text, error);
-    study->findings->ledger = NULL;
-    free(text);
-    free(rules_json);
+    rue_status status =
+        rue_kept_save(study->store, findings, rules, &ledger, rue_store_run_id(study->store), error);
+    free(ledger.rules_json);
     return status;
 }
 

@@ -2,6 +2,7 @@
 #ifndef RUE_TABLE_STUDY_H
 #define RUE_TABLE_STUDY_H
 
+#include "ranking_rules.h"
 #include "table.h"
 
 /* Stores the table's trials and the findings in `folder`, all or nothing, and then writes the report files.

@@ -42,7 +42,7 @@ static void judge_row(const struct rue_study_setup *setup, const struct rue_tria
 {
     const struct rue_study_variant *data = &setup->variants[row->variant];
     row->cost_ns = NAN;
-    if (row->trial.request.measure != RUE_JOINT || result->outcome != RUE_TRIAL_OK) return;
+    if (row->trial.measure != RUE_JOINT || result->outcome != RUE_TRIAL_OK) return;
     row->cost_ns = rue_goal_cost_ns(setup->goal.search.minimise, result, data->job_images,
                                     data->workload.drop_last, &row->predicted);
     row->line = rue_job_line_from(result);
@@ -59,7 +59,10 @@ static rue_status note_row(const struct rue_study_setup *setup, struct rue_study
     struct rue_ledger_row *row = &ledger->rows[flight->row = ledger->row_count++];
     *row = flight->at;
     row->config = RUE_NONE;
-    row->trial.request = flight->request;
+    row->trial.measure = flight->request.measure;
+    row->trial.config = flight->request.config;
+    row->trial.images = flight->request.images;
+    row->trial.batches = flight->request.batches;
     row->trial.result = *result;
     judge_row(setup, result, row);
     bool joint = flight->request.measure == RUE_JOINT && result->outcome == RUE_TRIAL_OK;
@@ -179,7 +182,7 @@ static bool is_retried(struct rue_flight *flight)
 static rue_status record_trial(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
                                struct rue_flight *flight, rue_error *error)
 {
-    struct rue_trial_row *trial = &flight->at.trial;
+    struct rue_ledger_trial *trial = &flight->at.trial;
     rue_study_count_cost(setup, ledger, trial->started_ns, &flight->result);
     *flight->clock_ns = trial->started_ns + rue_study_cost_ns(&flight->result);
     ledger->run_trials++;

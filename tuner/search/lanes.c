@@ -93,7 +93,7 @@ static rue_status discard_trials(struct rue_schedule *schedule, const struct rue
     snprintf(schedule->last_drop, sizeof schedule->last_drop, "rank %d (%s) %s", rank->rank, rank->node, why);
     rue_dropped_node_text(&dropped, text, sizeof text);
     rue_progress_note(schedule->study->setup.progress, "%s", text);
-    return rue_study_note_dropped(&schedule->study->setup, ledger, &dropped, error);
+    return rue_study_note_dropped(ledger, &dropped, error);
 }
 
 static rue_status drop(struct rue_schedule *schedule, struct rue_lane *lane, size_t since, const char *why,

@@ -31,9 +31,9 @@ static const struct rue_ledger_row *find_computing(const struct rue_study_ledger
                                                    double *batch_s)
 {
     for (size_t i = 0; i < ledger->row_count; i++) {
-        const struct rue_trial_row *trial = &ledger->rows[i].trial;
+        const struct rue_ledger_trial *trial = &ledger->rows[i].trial;
         const struct rue_trial_result *result = &trial->result;
-        if (trial->request.measure != RUE_COMPUTE || result->outcome != RUE_TRIAL_OK) continue;
+        if (trial->measure != RUE_COMPUTE || result->outcome != RUE_TRIAL_OK) continue;
         if (result->compute_ns <= 0 || result->batches <= 0 || ledger->rows[i].node != node) continue;
         *batch_s = (double)result->compute_ns / 1e9 / (double)result->batches /
                    exp(rue_speed_history_at(&ledger->speeds, trial->id).compute);
@@ -117,7 +117,7 @@ static rue_status make_notice(const struct rue_study_setup *setup, struct rue_st
                  used ? ", " : "");
     rue_notice_text(notice, text, sizeof text);
     rue_progress_note(setup->progress, "%s", text);
-    return rue_study_note_change(setup, ledger, notice, error);
+    return rue_study_note_change(ledger, notice, error);
 }
 
 rue_status rue_machine_change_conclude(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,

@@ -114,7 +114,7 @@ static rue_status observe_stored(const struct rue_study_setup *setup, struct rue
     rue_status status = rue_flight_load(setup, ledger, &flight, stored->id, error);
     if (status == RUE_OK && flight.answered) {
         struct rue_ledger_row *row = &ledger->rows[flight.row];
-        row->trial.request.images = question->images;
+        row->trial.images = question->images;
         if (question->measure == RUE_JOINT) row->config = question->config;
         question->trial = stored->id;
         question->node = rue_study_find_node(setup, flight.result.ranks);

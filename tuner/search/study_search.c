@@ -34,9 +34,8 @@ static rue_status claim_recommended(struct rue_study *study, const struct rue_tr
     size_t variant = track->first_variant;
     struct rue_claim *claim = &study->outcome.variants[variant].claim;
     struct rue_selection *selection;
-    struct rue_baseline_findings baselines;
     if (!study->outcome.variants[variant].claimed) return RUE_OK;
-    rue_status status = rue_study_select(study, variant, &selection, &baselines, error);
+    rue_status status = rue_study_select(study, variant, &selection, error);
     if (status != RUE_OK) return status;
     if (selection->recommended != claim->config && selection->recommended != RUE_NONE)
         study->outcome.variants[variant].claimed =

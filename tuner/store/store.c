@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "array.h"
 #include "folder_lock.h"
 #include "interrupt.h"
 #include "json_document.h"
@@ -52,13 +53,12 @@ static rue_status configure_connection(struct rue_store *store, rue_error *error
     if (status != RUE_OK) return status;
     sqlite3_progress_handler(store->db, 0, NULL, NULL); /* a signal must not lose what was measured */
     sqlite3_db_config(store->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0, NULL);
-    int code = sqlite3_exec(store->db,
-                            "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;"
-                            "PRAGMA temp_store = MEMORY; " RUE_STORE_DOUBTFUL_SQL,
-                            NULL, NULL, NULL);
+    int code = sqlite3_exec(
+        store->db, "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA temp_store = MEMORY", NULL,
+        NULL, NULL);
     if (code != SQLITE_OK) return fail_store(store, code, "preparing the store", error);
     sqlite3_busy_timeout(store->db, WRITE_BUSY_MS);
-    status = prepare_statement(store, rue_store_insert_sql(), &store->insert, error);
+    status = prepare_statement(store, rue_store_insert_sql(RUE_STORE_TRIALS), &store->insert, error);
     if (status == RUE_OK) status = prepare_statement(store, rue_store_search_sql(), &store->search, error);
     if (status == RUE_OK) status = prepare_statement(store, rue_store_list_sql(true), &store->last, error);
     return status == RUE_OK ? prepare_statement(store, rue_store_list_sql(false), &store->list, error)
@@ -249,30 +249,93 @@ rue_status rue_store_begin_run(struct rue_store *store, const char *command_line
     return status;
 }
 
-rue_status rue_store_save_findings(struct rue_store *store, const char *findings, rue_error *error)
+int64_t rue_store_run_id(const struct rue_store *store)
 {
-    char *sql = sqlite3_mprintf("UPDATE run SET findings = ?1, checksum = rue_checksum(?1) WHERE id = %lld",
-                                store->run_id);
-    return execute_statement(store, sql, &findings, NULL, "saving the findings of the run", error);
+    return store->run_id;
 }
 
-rue_status rue_store_load_findings(struct rue_store *store, size_t nth, char **out, rue_error *error)
+/* ---- what runs found ---- */
+
+static const char saving[] = "saving the findings of the run",
+                  reading[] = "reading the findings of earlier runs";
+
+rue_status rue_store_add_row(struct rue_store *store, enum rue_store_table table, void *row, rue_error *error)
 {
-    static const char sql[] =
-        "SELECT findings FROM run WHERE findings IS NOT NULL ORDER BY id DESC LIMIT 1 OFFSET ?";
-    sqlite3_stmt *find = NULL;
-    *out = NULL;
-    int code = sqlite3_prepare_v2(store->db, sql, -1, &find, NULL);
-    if (code == SQLITE_OK) code = sqlite3_bind_int64(find, 1, (int64_t)nth);
-    if (code == SQLITE_OK) code = sqlite3_step(find);
-    if (code == SQLITE_ROW) {
-        const char *text = (const char *)sqlite3_column_text(find, 0);
-        *out = text ? strdup(text) : NULL;
-        code = *out ? SQLITE_DONE : SQLITE_NOMEM;
-    }
-    sqlite3_finalize(find);
-    return code == SQLITE_DONE ? RUE_OK
-                               : fail_store(store, code, "reading the findings of earlier runs", error);
+    const struct rue_store_column *run_id = &rue_store_layouts[table].columns[1];
+    sqlite3_stmt *insert = NULL;
+    *(int64_t *)((char *)row + run_id->offset) = store->run_id;
+    rue_status status = prepare_statement(store, rue_store_insert_sql(table), &insert, error);
+    if (status != RUE_OK) return status;
+    int code = rue_store_row_bind(insert, table, row);
+    if (code == SQLITE_OK) code = sqlite3_step(insert);
+    if (code != SQLITE_DONE) status = fail_store(store, code, saving, error);
+    sqlite3_finalize(insert);
+    return status;
+}
+
+rue_status rue_store_save_result(struct rue_store *store, struct rue_store_result *result,
+                                 const struct rue_store_rows *findings, rue_error *error)
+{
+    char *sql = sqlite3_mprintf("SAVEPOINT saved; DELETE FROM result WHERE run_id = %lld;"
+                                "DELETE FROM finding WHERE run_id = %lld",
+                                store->run_id, store->run_id);
+    int code = sql ? sqlite3_exec(store->db, sql, NULL, NULL, NULL) : SQLITE_NOMEM;
+    sqlite3_free(sql);
+    rue_status status = code == SQLITE_OK ? rue_store_add_row(store, RUE_STORE_RESULTS, result, error)
+                                          : fail_store(store, code, saving, error);
+    for (size_t i = 0; status == RUE_OK && i < findings->count; i++)
+        status =
+            rue_store_add_row(store, RUE_STORE_FINDINGS, (struct rue_store_finding *)findings->at + i, error);
+    if (status == RUE_OK && (code = sqlite3_exec(store->db, "RELEASE saved", NULL, NULL, NULL)) != SQLITE_OK)
+        status = fail_store(store, code, saving, error);
+    if (status != RUE_OK) sqlite3_exec(store->db, "ROLLBACK TO saved; RELEASE saved", NULL, NULL, NULL);
+    return status;
+}
+
+/* Appends the statement's row. */
+static rue_status append_row(struct rue_store *store, sqlite3_stmt *statement, size_t *capacity,
+                             struct rue_store_rows *out, rue_error *error)
+{
+    const struct rue_store_layout *layout = &rue_store_layouts[out->table];
+    rue_status status =
+        rue_array_grow(&out->at, capacity, out->count + 1, layout->bytes, layout->name, error);
+    if (status != RUE_OK) return status;
+    void *row = memset((char *)out->at + out->count++ * layout->bytes, 0, layout->bytes);
+    const char *column = rue_store_row_read(statement, out->table, 0, NULL, row);
+    if (!column) return RUE_OK;
+    return rue_fail(
+        error, RUE_STORE,
+        "%s: row %lld of the table %s: this version of rue cannot read its column %s; delete that "
+        "row",
+        store->path, sqlite3_column_int64(statement, 0), layout->name, column);
+}
+
+rue_status rue_store_read_rows(struct rue_store *store, enum rue_store_table table, int64_t run_id,
+                               struct rue_store_rows *out, rue_error *error)
+{
+    sqlite3_stmt *statement = NULL;
+    size_t capacity = 0;
+    const char *name = rue_store_layouts[table].name;
+    char *sql = run_id == RUE_ABSENT
+                    ? sqlite3_mprintf("SELECT * FROM %s ORDER BY run_id, id", name)
+                    : sqlite3_mprintf("SELECT * FROM %s WHERE run_id = %lld ORDER BY id", name, run_id);
+    *out = (struct rue_store_rows){.table = table};
+    rue_status status = prepare_statement(store, sql, &statement, error);
+    if (status != RUE_OK) return status;
+    int code = SQLITE_ROW;
+    while (status == RUE_OK && (code = sqlite3_step(statement)) == SQLITE_ROW)
+        status = append_row(store, statement, &capacity, out, error);
+    if (status == RUE_OK && code != SQLITE_DONE) status = fail_store(store, code, reading, error);
+    sqlite3_finalize(statement);
+    return status;
+}
+
+void rue_store_rows_close(struct rue_store_rows *rows)
+{
+    for (size_t i = 0; i < rows->count; i++)
+        rue_store_row_close(rows->table, (char *)rows->at + i * rue_store_layouts[rows->table].bytes);
+    free(rows->at);
+    *rows = (struct rue_store_rows){0};
 }
 
 /* ---- trials ---- */
@@ -313,11 +376,11 @@ static rue_status insert_row(struct rue_store *store, const struct rue_store_tri
 {
     struct rue_store_trial stored = {.result = rue_trial_result_empty()};
     const char *column = NULL;
-    int code = rue_store_row_bind(store->insert, trial);
+    int code = rue_store_row_bind(store->insert, RUE_STORE_TRIALS, trial);
     if (code == SQLITE_OK) code = sqlite3_step(store->insert);
     if (code == SQLITE_DONE) code = sqlite3_step(store->last);
     if (code != SQLITE_ROW) return fail_store(store, code, "adding a trial", error);
-    column = rue_store_row_read(store->last, 0, &store->cache, &stored);
+    column = rue_store_row_read(store->last, RUE_STORE_TRIALS, 0, &store->cache, &stored);
     if (!column && !same_workload(&trial->scenario.workload, &stored.scenario.workload)) column = "workload";
     rue_trial_result_close(&stored.result);
     *out_id = stored.id;
@@ -369,11 +432,12 @@ static int bind_search(struct rue_store *store, const struct rue_store_scenario 
                        const struct rue_trial_request *request, struct rue_store_position position, int limit)
 {
     const struct rue_store_trial trial = make_trial(scenario, request);
-    int code = rue_store_row_bind(store->search, &trial);
+    int code = rue_store_row_bind(store->search, RUE_STORE_TRIALS, &trial);
     const struct {
         const char *name;
         int64_t value;
     } others[] = {{":fits", rue_trial_fits_limit(request)},
+                  {":run", store->run_id},
                   {":after", (int64_t)position.after},
                   {":nth", position.nth < INT64_MAX ? (int64_t)position.nth : INT64_MAX},
                   {":limit", limit}};
@@ -393,8 +457,9 @@ static rue_status read_next_row(struct rue_store *store, sqlite3_stmt *statement
     int code = sqlite3_step(statement);
     if (code == SQLITE_DONE) return RUE_OK;
     if (code != SQLITE_ROW) return fail_store(store, code, "reading a trial", error);
-    const char *column = rue_store_row_read(statement, is_list ? 0 : offsetof(struct rue_store_trial, id),
-                                            is_list ? &store->cache : NULL, out);
+    const char *column =
+        rue_store_row_read(statement, RUE_STORE_TRIALS, is_list ? 0 : offsetof(struct rue_store_trial, id),
+                           is_list ? &store->cache : NULL, out);
     *found = !column;
     if (*found) return RUE_OK;
     return rue_fail(error, RUE_STORE,
@@ -454,13 +519,6 @@ rue_status rue_store_next_trial(struct rue_store *store, bool *found, struct rue
     rue_status status = read_next_row(store, store->list, out, found, error);
     if (!*found) rue_trial_result_close(&out->result);
     return status;
-}
-
-rue_status rue_store_mark_doubtful(struct rue_store *store, uint64_t first, uint64_t end, const char *node,
-                                   rue_error *error)
-{
-    char *sql = sqlite3_mprintf("INSERT INTO doubtful VALUES (%llu, %llu, %Q)", first, end, node);
-    return execute_statement(store, sql, NULL, NULL, "recording doubtful trials", error);
 }
 
 rue_status rue_store_count_trials(struct rue_store *store, uint64_t *out_count, rue_error *error)

@@ -1,12 +1,13 @@
-/* The store of a study: all its trials in one SQLite file (WAL), from which a study continues and which
- * people query. docs/store.md describes the schema. One thread at a time; several processes may read while
- * one writes. */
+/* The store of a study: all its trials, and what its runs found, in one SQLite file (WAL), from which a study
+ * continues and which people query. docs/store.md describes the schema. One thread at a time; several
+ * processes may read while one writes. */
 #ifndef RUE_STORE_H
 #define RUE_STORE_H
 
 #include <limits.h>
 
 #include "error.h"
+#include "findings.h"
 #include "profile.h"
 #include "trial.h"
 
@@ -26,6 +27,35 @@ struct rue_store_scenario {
     char model_profile[RUE_PROFILE_JSON_BYTES]; /* canonical JSON of the model's cost profile */
     char runner[128]; /* name and version; also the command, if it is not rue's own */
     char machine[32]; /* fingerprint of the runner's machine */
+};
+
+enum rue_store_table {
+    RUE_STORE_TRIALS,
+    RUE_STORE_RESULTS,
+    RUE_STORE_FINDINGS,
+    RUE_STORE_CHANGES,
+    RUE_STORE_EXCLUSIONS,
+    RUE_STORE_TABLE_COUNT
+};
+
+/* A row of the table result: what a run found, when it began or ended. Rows of change are struct rue_notice,
+ * those of exclusion struct rue_dropped_node: a run has all that it knew, also what earlier runs noticed. */
+struct rue_store_result {
+    uint64_t id;
+    int64_t run_id;
+    int64_t result;      /* run whose findings are the result; RUE_ABSENT: the run has not ended */
+    uint64_t trials;     /* in the store at that time */
+    char *rules, *facts; /* JSON (kept_findings.h) */
+    size_t disturbed_count;
+    uint64_t *disturbed; /* [disturbed_count] ids of disturbed trials */
+};
+
+/* A row of the table finding: what a run found about a variant. */
+struct rue_store_finding {
+    uint64_t id;
+    int64_t run_id;
+    char scenario[RUE_SCENARIO_BYTES];
+    char *facts; /* JSON; NULL: the run has not ended */
 };
 
 /* A row of the table trial. */
@@ -67,14 +97,30 @@ rue_status rue_store_begin_run(struct rue_store *store, const char *command_line
 rue_status rue_store_hold(struct rue_store *store, rue_error *error) RUE_MUST_CHECK;
 rue_status rue_store_commit(struct rue_store *store, rue_error *error) RUE_MUST_CHECK;
 
-/* Saves the findings of the run, final or preliminary (a recommendation.json). Replaces its earlier
- * findings. */
-rue_status rue_store_save_findings(struct rue_store *store, const char *findings,
-                                   rue_error *error) RUE_MUST_CHECK;
+/* Adds a row of the run, which is set in it. Trials in the ranges of its changes, and those of its
+ * dropped nodes, are not found by rue_store_find_trial from then on. RUE_STORE. */
+rue_status rue_store_add_row(struct rue_store *store, enum rue_store_table table, void *row,
+                             rue_error *error) RUE_MUST_CHECK;
 
-/* The findings of the `nth` run that has findings, latest first (0), returned owned; NULL: no more runs. */
-rue_status rue_store_load_findings(struct rue_store *store, size_t nth, char **out,
-                                   rue_error *error) RUE_MUST_CHECK;
+/* The id of the run that rue_store_begin_run began. */
+int64_t rue_store_run_id(const struct rue_store *store);
+
+/* Rows of a table, oldest first, as structs. */
+struct rue_store_rows {
+    enum rue_store_table table;
+    size_t count;
+    void *at; /* [count] */
+};
+
+/* Saves what the run found; replaces what it had saved, all or nothing. RUE_STORE. */
+rue_status rue_store_save_result(struct rue_store *store, struct rue_store_result *result,
+                                 const struct rue_store_rows *findings, rue_error *error) RUE_MUST_CHECK;
+
+/* Reads the rows of run `run_id` (RUE_ABSENT: of all). Not for trials. RUE_STORE, RUE_MEMORY. The caller
+ * closes `out`, also on failure. */
+rue_status rue_store_read_rows(struct rue_store *store, enum rue_store_table table, int64_t run_id,
+                               struct rue_store_rows *out, rue_error *error) RUE_MUST_CHECK;
+void rue_store_rows_close(struct rue_store_rows *rows);
 
 /* Adds a trial; when this returns RUE_OK, the row is on the disk, and can be read. A row that could not be
  * read again is not added (RUE_STORE, with the column). `*out_id` (nullable) is its row id. `started_ns` is
@@ -118,11 +164,6 @@ rue_status rue_store_visit_trials(struct rue_store *store, const struct rue_stor
  * RUE_STORE: a value of the row cannot be read, or the file is damaged. */
 rue_status rue_store_next_trial(struct rue_store *store, bool *found, struct rue_store_trial *out,
                                 rue_error *error) RUE_MUST_CHECK;
-
-/* Until the store is closed, rue_store_find_trial skips the rows from `first` up to `end` (exclusive), of
- * `node` alone if it is not NULL. */
-rue_status rue_store_mark_doubtful(struct rue_store *store, uint64_t first, uint64_t end, const char *node,
-                                   rue_error *error) RUE_MUST_CHECK;
 
 /* Counts the trials of the store. */
 rue_status rue_store_count_trials(struct rue_store *store, uint64_t *out_count,

@@ -11,17 +11,81 @@
 #include "knob_json.h"
 #include "workload_json.h"
 
-#define MEMBER(member) offsetof(struct rue_store_trial, member), sizeof(((struct rue_store_trial *)0)->member)
+#define MEMBER_OF(structure, member) \
+    offsetof(struct structure, member), sizeof(((struct structure *)0)->member)
+#define MEMBER(member) MEMBER_OF(rue_store_trial, member)
 #define TIMES(field, count) \
     RUE_STORE_TIMES, offsetof(struct rue_store_trial, field), offsetof(struct rue_store_trial, count)
 #define PLAIN     NULL, 0, RUE_STORE_PLAIN
 #define IDENTITY  NULL, 0, RUE_STORE_IDENTITY
 #define GENERATED NULL, 0, RUE_STORE_GENERATED
 
+#define ID     "id", "INTEGER PRIMARY KEY", RUE_STORE_COUNT
+#define RUN_ID "run_id", "INTEGER REFERENCES run(id)", RUE_STORE_INTEGER
+#define CHECKSUM                                                                                            \
+    {                                                                                                       \
+        "checksum", "INTEGER NOT NULL", RUE_STORE_CHECKSUM, 0, 0, PLAIN, "hash of the row as it was stored" \
+    }
+
 /* clang-format off */
-const struct rue_store_column rue_store_columns[] = {
-    {"id", "INTEGER PRIMARY KEY", RUE_STORE_COUNT, MEMBER(id), GENERATED, "number of the trial, in order of storing"},
-    {"run_id", "INTEGER REFERENCES run(id)", RUE_STORE_INTEGER, MEMBER(run_id), PLAIN, "run that measured it"},
+#define RESULT(member) MEMBER_OF(rue_store_result, member)
+static const struct rue_store_column result_columns[] = {
+    {ID, RESULT(id), GENERATED, "number of the row"},
+    {RUN_ID, RESULT(run_id), PLAIN, "the run"},
+    {"result", "INTEGER REFERENCES run(id)", RUE_STORE_INTEGER, RESULT(result), PLAIN,
+     "run whose findings are the result: itself, or an earlier one; NULL: the run has not ended"},
+    {"trials", "INTEGER NOT NULL", RUE_STORE_COUNT, RESULT(trials), PLAIN,
+     "number of trials in the store when the run began, or ended"},
+    {"rules", "TEXT NOT NULL", RUE_STORE_STRING, RESULT(rules), PLAIN, "JSON: rules of the ranking"},
+    {"facts", "TEXT NOT NULL", RUE_STORE_STRING, RESULT(facts), PLAIN, "JSON: runner, machine and how the run went"},
+    {"disturbed", "TEXT", RUE_STORE_TIMES, offsetof(struct rue_store_result, disturbed),
+     offsetof(struct rue_store_result, disturbed_count), PLAIN,
+     "JSON array: trials so far from the expected time that they have a low weight; NULL: none"},
+    CHECKSUM,
+};
+
+#define FINDING(member) MEMBER_OF(rue_store_finding, member)
+static const struct rue_store_column finding_columns[] = {
+    {ID, FINDING(id), GENERATED, "number of the finding"},
+    {RUN_ID, FINDING(run_id), PLAIN, "run that found it"},
+    {"scenario", "TEXT NOT NULL", RUE_STORE_TEXT, FINDING(scenario), PLAIN,
+     "hash of the data, workload, job, runner and machine of its trials"},
+    {"facts", "TEXT", RUE_STORE_STRING, FINDING(facts), PLAIN,
+     "JSON: recommendation, job, times of all configurations, forecast, claims; NULL: the run has not ended"},
+    CHECKSUM,
+};
+
+#define CHANGE(member) MEMBER_OF(rue_notice, member)
+static const struct rue_store_column change_columns[] = {
+    {ID, CHANGE(id), GENERATED, "number of the row"},
+    {RUN_ID, CHANGE(run_id), PLAIN, "run that knew it"},
+    {"trial", "INTEGER NOT NULL", RUE_STORE_COUNT, CHANGE(trial), PLAIN, "first trial after the change"},
+    {"noticed", "INTEGER NOT NULL", RUE_STORE_COUNT, CHANGE(noticed), PLAIN, "last trial before it was certain"},
+    {"unsure_from", "INTEGER NOT NULL", RUE_STORE_COUNT, CHANGE(uncertain), PLAIN,
+     "first trial of which it is unknown whether it ran before the change"},
+    {"unsure_until", "INTEGER NOT NULL", RUE_STORE_COUNT, CHANGE(uncertain_end), PLAIN, "first trial after these"},
+    {"load_ratio", "REAL NOT NULL", RUE_STORE_REAL, CHANGE(load_ratio), PLAIN, "how many times slower loading is"},
+    {"compute_ratio", "REAL NOT NULL", RUE_STORE_REAL, CHANGE(compute_ratio), PLAIN,
+     "how many times slower computing is"},
+    {"cause", "TEXT NOT NULL", RUE_STORE_TEXT, CHANGE(cause), PLAIN, "from the kernel's counters; '': unknown"},
+    CHECKSUM,
+};
+
+#define EXCLUSION(member) MEMBER_OF(rue_dropped_node, member)
+static const struct rue_store_column exclusion_columns[] = {
+    {ID, EXCLUSION(id), GENERATED, "number of the row"},
+    {RUN_ID, EXCLUSION(run_id), PLAIN, "run that knew it"},
+    {"first", "INTEGER NOT NULL", RUE_STORE_COUNT, EXCLUSION(discarded), PLAIN, "first trial"},
+    {"past", "INTEGER NOT NULL", RUE_STORE_COUNT, EXCLUSION(discarded_end), PLAIN, "first trial after these"},
+    {"rank", "INTEGER NOT NULL", RUE_STORE_COUNT, EXCLUSION(rank), PLAIN, "rank of the node"},
+    {"node", "TEXT NOT NULL", RUE_STORE_TEXT, EXCLUSION(node), PLAIN, "name of the node"},
+    {"reason", "TEXT NOT NULL", RUE_STORE_TEXT, EXCLUSION(why), PLAIN, "why the node was dropped"},
+    CHECKSUM,
+};
+
+static const struct rue_store_column trial_columns[] = {
+    {ID, MEMBER(id), GENERATED, "number of the trial, in order of storing"},
+    {RUN_ID, MEMBER(run_id), PLAIN, "run that measured it"},
     {"recorded", "TEXT NOT NULL DEFAULT (strftime('%Y-%m-%dT%H:%M:%SZ', 'now'))", RUE_STORE_TEXT, MEMBER(recorded), GENERATED,
      "when it was stored, UTC"},
     {"started_ns", "INTEGER NOT NULL", RUE_STORE_COUNT, MEMBER(started_ns), PLAIN, "when it started, since its run began"},
@@ -74,11 +138,22 @@ const struct rue_store_column rue_store_columns[] = {
      "JSON array: number of images of each batch"},
     {"batch_queued", "TEXT", TIMES(result.batch_queued, result.queued_count), PLAIN,
      "JSON array: batches loaded and not delivered when each batch was asked for"},
-    {"ranks", "TEXT", RUE_STORE_JSON, MEMBER(result.ranks), PLAIN, "JSON array: what each launched rank measured"},
-    {"checksum", "INTEGER NOT NULL", RUE_STORE_CHECKSUM, 0, 0, PLAIN, "hash of the row as it was stored"},
+    {"ranks", "TEXT", RUE_STORE_STRING, MEMBER(result.ranks), PLAIN, "JSON array: what each launched rank measured"},
+    CHECKSUM,
 };
 /* clang-format on */
-const int rue_store_column_count = sizeof rue_store_columns / sizeof *rue_store_columns;
+
+#define LAYOUT(name, structure)                                                                         \
+    {                                                                                                   \
+#        name, sizeof(struct structure), sizeof name##_columns / sizeof *name##_columns, name##_columns \
+    }
+
+const struct rue_store_layout rue_store_layouts[RUE_STORE_TABLE_COUNT] = {
+    [RUE_STORE_TRIALS] = LAYOUT(trial, rue_store_trial),
+    [RUE_STORE_RESULTS] = LAYOUT(result, rue_store_result),
+    [RUE_STORE_FINDINGS] = LAYOUT(finding, rue_store_finding),
+    [RUE_STORE_CHANGES] = LAYOUT(change, rue_notice),
+    [RUE_STORE_EXCLUSIONS] = LAYOUT(exclusion, rue_dropped_node)};
 
 enum { TEXT_BYTES = (int)RUE_CONFIG_TEXT_BYTES + (int)RUE_WORKLOAD_TEXT_BYTES }; /* enough for either */
 
@@ -105,9 +180,9 @@ static int bind_count(sqlite3_stmt *statement, int index, uint64_t value)
 }
 
 static int bind_column(sqlite3_stmt *statement, int index, const struct rue_store_column *column,
-                       const struct rue_store_trial *trial)
+                       const void *row)
 {
-    const void *member = (const char *)trial + column->offset;
+    const void *member = (const char *)row + column->offset;
     char text[TEXT_BYTES];
     switch (column->kind) {
     case RUE_STORE_TEXT:
@@ -127,8 +202,8 @@ static int bind_column(sqlite3_stmt *statement, int index, const struct rue_stor
         return bind_text(statement, index, column->words[*(const unsigned *)member]);
     case RUE_STORE_TIMES:
         return bind_times(statement, index, *(uint64_t *const *)member,
-                          *(const size_t *)((const char *)trial + column->bytes));
-    case RUE_STORE_JSON:
+                          *(const size_t *)((const char *)row + column->bytes));
+    case RUE_STORE_STRING:
         return *(char *const *)member ? bind_text(statement, index, *(char *const *)member) : SQLITE_OK;
     case RUE_STORE_WORKLOAD:
         return rue_workload_canonical(member, text), bind_text(statement, index, text);
@@ -140,16 +215,25 @@ static int bind_column(sqlite3_stmt *statement, int index, const struct rue_stor
     return SQLITE_OK;
 }
 
-int rue_store_row_bind(sqlite3_stmt *statement, const struct rue_store_trial *trial)
+int rue_store_row_bind(sqlite3_stmt *statement, enum rue_store_table table, const void *row)
 {
+    const struct rue_store_layout *layout = &rue_store_layouts[table];
     int code = SQLITE_OK;
-    for (int i = 0; code == SQLITE_OK && i < rue_store_column_count; i++) {
+    for (int i = 0; code == SQLITE_OK && i < layout->column_count; i++) {
         char parameter[64];
-        snprintf(parameter, sizeof parameter, ":%s", rue_store_columns[i].name);
+        snprintf(parameter, sizeof parameter, ":%s", layout->columns[i].name);
         int index = sqlite3_bind_parameter_index(statement, parameter);
-        if (index) code = bind_column(statement, index, &rue_store_columns[i], trial);
+        if (index) code = bind_column(statement, index, &layout->columns[i], row);
     }
     return code;
+}
+
+void rue_store_row_close(enum rue_store_table table, void *row)
+{
+    const struct rue_store_layout *layout = &rue_store_layouts[table];
+    for (int i = 0; i < layout->column_count; i++)
+        if (layout->columns[i].kind == RUE_STORE_STRING || layout->columns[i].kind == RUE_STORE_TIMES)
+            free(*(char **)((char *)row + layout->columns[i].offset));
 }
 
 /* A number of a JSON array, up to `end`. */
@@ -262,11 +346,10 @@ static bool copy_text(char *out, size_t bytes, const char *text)
 }
 
 /* False if rue does not store such a value: people may have edited the row. */
-static bool read_column(sqlite3_stmt *statement, int index, struct rue_store_cache *cache,
-                        struct rue_store_trial *trial)
+static bool read_column(sqlite3_stmt *statement, const struct rue_store_column *column, int index,
+                        struct rue_store_cache *cache, void *row)
 {
-    const struct rue_store_column *column = &rue_store_columns[index];
-    void *member = (char *)trial + column->offset;
+    void *member = (char *)row + column->offset;
     int type = sqlite3_column_type(statement, index);
     const char *text = type == SQLITE_TEXT ? (const char *)sqlite3_column_text(statement, index) : NULL;
     int64_t integer = type == SQLITE_INTEGER ? sqlite3_column_int64(statement, index) : RUE_ABSENT;
@@ -292,26 +375,30 @@ static bool read_column(sqlite3_stmt *statement, int index, struct rue_store_cac
     }
     case RUE_STORE_TIMES:
         return type == SQLITE_NULL ||
-               (text && parse_times(text, member, (size_t *)((char *)trial + column->bytes)));
-    case RUE_STORE_JSON:
+               (text && parse_times(text, member, (size_t *)((char *)row + column->bytes)));
+    case RUE_STORE_STRING:
         *(char **)member = text ? strdup(text) : NULL;
         return type == SQLITE_NULL || *(char **)member;
     case RUE_STORE_WORKLOAD:
-        trial->workload = text;
+        ((struct rue_store_trial *)row)->workload = text;
         return !cache || (text && read_workload(cache, text, member));
     case RUE_STORE_CONFIG:
-        return !cache || (text && read_config(statement, cache, text, trial));
+        return !cache || (text && read_config(statement, cache, text, row));
     case RUE_STORE_CHECKSUM:
         break;
     }
     return true;
 }
 
-const char *rue_store_row_read(sqlite3_stmt *statement, size_t first, struct rue_store_cache *cache,
-                               struct rue_store_trial *trial)
+const char *rue_store_row_read(sqlite3_stmt *statement, enum rue_store_table table, size_t first,
+                               struct rue_store_cache *cache, void *row)
 {
-    for (int i = 0; i < rue_store_column_count; i++)
-        if (rue_store_columns[i].offset >= first && !read_column(statement, i, cache, trial))
-            return rue_store_columns[i].name;
-    return trial->result.outcome == RUE_TRIAL_OK && trial->result.images == 0 ? "images" : NULL;
+    const struct rue_store_layout *layout = &rue_store_layouts[table];
+    for (int i = 0; i < layout->column_count; i++)
+        if (layout->columns[i].offset >= first && !read_column(statement, &layout->columns[i], i, cache, row))
+            return layout->columns[i].name;
+    const struct rue_store_trial *trial = row;
+    bool is_empty =
+        table == RUE_STORE_TRIALS && trial->result.outcome == RUE_TRIAL_OK && !trial->result.images;
+    return is_empty ? "images" : NULL;
 }

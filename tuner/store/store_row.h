@@ -1,6 +1,6 @@
-/* Rows of the SQL table trial. One table of columns defines the schema and the statements, and how struct
- * rue_store_trial is written and read. An absent value (RUE_ABSENT, NaN, no array, no limit) is NULL. Each
- * row of RUE_TRIAL_INTEGERS and RUE_TRIAL_REALS is a column. */
+/* Rows of the store's SQL tables. A list of columns defines the schema of a table and its statements, and how
+ * its struct (store.h) is written and read. An absent value (RUE_ABSENT, NaN, no text, no array, no limit) is
+ * NULL. Each row of RUE_TRIAL_INTEGERS and RUE_TRIAL_REALS is a column of trial. */
 #ifndef RUE_STORE_ROW_H
 #define RUE_STORE_ROW_H
 
@@ -16,7 +16,7 @@ enum rue_store_kind {
     RUE_STORE_REAL,
     RUE_STORE_ENUM,     /* an enum, stored as one of `words` */
     RUE_STORE_TIMES,    /* uint64_t *, with the size_t count at offset `bytes`; a JSON array */
-    RUE_STORE_JSON,     /* char *, a JSON array; NULL: none */
+    RUE_STORE_STRING,   /* char *, owned if it was read; NULL: none */
     RUE_STORE_WORKLOAD, /* canonical JSON */
     RUE_STORE_CONFIG,   /* canonical JSON */
     RUE_STORE_CHECKSUM, /* of all other columns except the generated ones */
@@ -31,18 +31,26 @@ enum rue_store_role {
 struct rue_store_column {
     const char *name, *type;
     enum rue_store_kind kind;
-    size_t offset, bytes; /* of the member of struct rue_store_trial */
+    size_t offset, bytes; /* of the member of the row's struct */
     const char *const *words;
     int word_count;
     enum rue_store_role role;
     const char *help;
 };
 
-extern const struct rue_store_column rue_store_columns[];
-extern const int rue_store_column_count;
+struct rue_store_layout {
+    const char *name; /* of the table */
+    size_t bytes;     /* of the row's struct */
+    int column_count;
+    const struct rue_store_column *columns;
+};
+extern const struct rue_store_layout rue_store_layouts[RUE_STORE_TABLE_COUNT];
 
-/* Binds the columns that the statement names (":model"). SQLite's code. */
-int rue_store_row_bind(sqlite3_stmt *statement, const struct rue_store_trial *trial);
+/* Binds the columns that the statement names (":model") to a row's struct. SQLite's code. */
+int rue_store_row_bind(sqlite3_stmt *statement, enum rue_store_table table, const void *row);
+
+/* Frees the strings and arrays of a row that was read. */
+void rue_store_row_close(enum rue_store_table table, void *row);
 
 /* A JSON text and its parsed value. */
 struct rue_store_cached_text {
@@ -64,10 +72,11 @@ struct rue_store_cache {
 };
 void rue_store_cache_close(struct rue_store_cache *cache);
 
-/* Reads a row of a statement that selects all columns in order, into an empty result. Members before offset
- * `first` are skipped. With `cache`, the last column must be the knobs of the run; without it, workload and
- * configuration are skipped. Returns the name of a column whose value rue cannot have stored, or NULL. */
-const char *rue_store_row_read(sqlite3_stmt *statement, size_t first, struct rue_store_cache *cache,
-                               struct rue_store_trial *trial) RUE_MUST_CHECK;
+/* Reads a row of a statement that selects all columns in order, into a struct that is empty. Members before
+ * offset `first` are skipped. For trials: with `cache`, the last column must be the knobs of the run; without
+ * it, workload and configuration are skipped. Returns the name of a column whose value rue cannot have
+ * stored, or NULL. */
+const char *rue_store_row_read(sqlite3_stmt *statement, enum rue_store_table table, size_t first,
+                               struct rue_store_cache *cache, void *row) RUE_MUST_CHECK;
 
 #endif

@@ -18,17 +18,17 @@ static char *make_run_table(void)
                            "    command_line TEXT NOT NULL /* command line of the run */,\n"
                            "    rue_version TEXT NOT NULL /* version of rue */,\n"
                            "    started TEXT NOT NULL /* start of the run, UTC */,\n"
-                           "    knobs TEXT /* JSON: knobs of the runner's own; NULL: none */,\n"
-                           "    findings TEXT /* JSON: recommendation of the run; NULL: none */,\n"
-                           "    checksum INTEGER /* hash of findings */\n)");
+                           "    knobs TEXT /* JSON: knobs of the runner's own; NULL: none */\n)");
 }
 
-static char *make_trial_table(void)
+static char *make_table(enum rue_store_table table)
 {
+    const struct rue_store_layout *layout = &rue_store_layouts[table];
     sqlite3_str *out = sqlite3_str_new(NULL);
-    for (int i = 0; i < rue_store_column_count; i++)
-        sqlite3_str_appendf(out, "%s\n    %s %s /* %s */", i ? "," : "CREATE TABLE trial (",
-                            rue_store_columns[i].name, rue_store_columns[i].type, rue_store_columns[i].help);
+    sqlite3_str_appendf(out, "CREATE TABLE %s (", layout->name);
+    for (int i = 0; i < layout->column_count; i++)
+        sqlite3_str_appendf(out, "%s\n    %s %s /* %s */", i ? "," : "", layout->columns[i].name,
+                            layout->columns[i].type, layout->columns[i].help);
     return sqlite3_str_appendall(out, "\n)"), sqlite3_str_finish(out);
 }
 
@@ -72,8 +72,9 @@ static char *make_configuration_view(void)
     const char *separator = "min(id) OVER (PARTITION BY";
     sqlite3_str *out = sqlite3_str_new(NULL);
     sqlite3_str_appendall(out, "CREATE VIEW configuration AS WITH joint AS (SELECT *,\n    ");
-    for (int i = 0; i < rue_store_column_count; i++) {
-        const struct rue_store_column *column = &rue_store_columns[i];
+    const struct rue_store_layout *trial = &rue_store_layouts[RUE_STORE_TRIALS];
+    for (int i = 0; i < trial->column_count; i++) {
+        const struct rue_store_column *column = &trial->columns[i];
         if (column->role != RUE_STORE_IDENTITY || column->kind == RUE_STORE_CONFIG) continue;
         sqlite3_str_appendf(out, "%s %s", separator, column->name);
         separator = ",";
@@ -123,24 +124,51 @@ static char *make_best_view(void)
     return sqlite3_str_finish(out);
 }
 
-/* The objects of a store. */
+static char *make_recommendation_view(void)
+{
+    static const char *const members[] = {
+        "variant.mode",      "variant.format",   "variant.dtype",          "config",
+        "mean_regret_ratio", "max_regret_ratio", "certificate.bound_ratio"};
+    sqlite3_str *out = sqlite3_str_new(NULL);
+    sqlite3_str_appendall(out, "CREATE VIEW recommendation AS SELECT run_id, scenario");
+    for (size_t i = 0; i < sizeof members / sizeof *members; i++) {
+        const char *last = strrchr(members[i], '.');
+        sqlite3_str_appendf(out, ",\n    json_extract(facts, '$.%s') AS %s", members[i],
+                            last ? last + 1 : members[i]);
+    }
+    return sqlite3_str_appendall(out, "\nFROM finding WHERE facts IS NOT NULL"), sqlite3_str_finish(out);
+}
+
+/* The objects of a store; first the tables, in the order of enum rue_store_table. */
 static const struct object {
     const char *type, *name;
-    char *(*make)(void);
-} objects[] = {{"table", "run", make_run_table},
-               {"table", "trial", make_trial_table},
+    char *(*make)(void); /* NULL: of a layout */
+} objects[] = {[RUE_STORE_TRIALS] = {"table", "trial"},
+               [RUE_STORE_RESULTS] = {"table", "result"},
+               [RUE_STORE_FINDINGS] = {"table", "finding"},
+               [RUE_STORE_CHANGES] = {"table", "change"},
+               [RUE_STORE_EXCLUSIONS] = {"table", "exclusion"},
+               {"table", "run", make_run_table},
                {"index", "trial_identity", make_trial_index},
                {"view", "ok_trial", make_ok_trial_view},
                {"view", "configuration", make_configuration_view},
-               {"view", "best_by_model", make_best_view}};
+               {"view", "best_by_model", make_best_view},
+               {"view", "recommendation", make_recommendation_view}};
 enum { OBJECTS = sizeof objects / sizeof *objects };
+
+static char *make_object(int index)
+{
+    return objects[index].make ? objects[index].make() : make_table((enum rue_store_table)index);
+}
 
 /* All columns that are not generated, each with `prefix`. The checksum column is replaced by the text
  * `checksum`, or left out if that is NULL. */
-static void append_columns(sqlite3_str *out, const char *prefix, const char *checksum)
+static void append_columns(sqlite3_str *out, enum rue_store_table table, const char *prefix,
+                           const char *checksum)
 {
-    for (int i = 0, appended = 0; i < rue_store_column_count; i++) {
-        const struct rue_store_column *column = &rue_store_columns[i];
+    const struct rue_store_layout *layout = &rue_store_layouts[table];
+    for (int i = 0, appended = 0; i < layout->column_count; i++) {
+        const struct rue_store_column *column = &layout->columns[i];
         bool sum = column->kind == RUE_STORE_CHECKSUM;
         if (column->role == RUE_STORE_GENERATED || (sum && !checksum)) continue;
         sqlite3_str_appendf(out, "%s%s%s", appended++ ? ", " : "", sum ? "" : prefix,
@@ -149,22 +177,22 @@ static void append_columns(sqlite3_str *out, const char *prefix, const char *che
 }
 
 /* The checksum of a row's columns, or, with the prefix ":", of the parameters of an INSERT. */
-static char *checksum_sql(const char *prefix)
+static char *checksum_sql(enum rue_store_table table, const char *prefix)
 {
     sqlite3_str *out = sqlite3_str_new(NULL);
     sqlite3_str_appendall(out, "rue_checksum(");
-    append_columns(out, prefix, NULL);
+    append_columns(out, table, prefix, NULL);
     return sqlite3_str_appendall(out, ")"), sqlite3_str_finish(out);
 }
 
-char *rue_store_insert_sql(void)
+char *rue_store_insert_sql(enum rue_store_table table)
 {
     sqlite3_str *out = sqlite3_str_new(NULL);
-    char *checksum = checksum_sql(":");
-    sqlite3_str_appendall(out, "INSERT INTO trial (");
-    append_columns(out, "", "checksum");
+    char *checksum = checksum_sql(table, ":");
+    sqlite3_str_appendf(out, "INSERT INTO %s (", rue_store_layouts[table].name);
+    append_columns(out, table, "", "checksum");
     sqlite3_str_appendall(out, ") VALUES (");
-    append_columns(out, ":", checksum);
+    append_columns(out, table, ":", checksum);
     sqlite3_free(checksum);
     return sqlite3_str_appendall(out, ")"), sqlite3_str_finish(out);
 }
@@ -182,9 +210,10 @@ char *rue_store_search_sql(void)
 {
     sqlite3_str *out = sqlite3_str_new(NULL);
     sqlite3_str_appendall(out, "SELECT * FROM trial WHERE ");
-    for (int i = 0; i < rue_store_column_count; i++)
-        if (rue_store_columns[i].role == RUE_STORE_IDENTITY)
-            sqlite3_str_appendf(out, "%s = :%s AND ", rue_store_columns[i].name, rue_store_columns[i].name);
+    const struct rue_store_layout *trial = &rue_store_layouts[RUE_STORE_TRIALS];
+    for (int i = 0; i < trial->column_count; i++)
+        if (trial->columns[i].role == RUE_STORE_IDENTITY)
+            sqlite3_str_appendf(out, "%s = :%s AND ", trial->columns[i].name, trial->columns[i].name);
     sqlite3_str_appendall(
         out, "CASE measure WHEN 'compute' THEN requested_batches >= :requested_batches"
              " ELSE requested_images >= :requested_images END"
@@ -192,8 +221,10 @@ char *rue_store_search_sql(void)
              " ifnull(:limit_memory_bytes, 9e18))"
              " OR status = 'infeasible' AND refused IS NOT 1 AND ifnull(limit_memory_bytes, 9e18) >="
              " ifnull(:limit_memory_bytes, 9e18))"
-             " AND NOT EXISTS (SELECT 1 FROM doubtful WHERE trial.id >= first AND trial.id < past"
-             " AND (node IS NULL OR node = json_extract(ranks, '$[0].node')))"
+             " AND NOT EXISTS (SELECT 1 FROM change WHERE change.run_id = :run AND trial.id >= unsure_from"
+             " AND trial.id < unsure_until)"
+             " AND NOT EXISTS (SELECT 1 FROM exclusion WHERE exclusion.run_id = :run"
+             " AND trial.id >= first AND trial.id < past AND node = json_extract(ranks, '$[0].node'))"
              " AND id > :after ORDER BY id LIMIT :limit OFFSET :nth");
     return sqlite3_str_finish(out);
 }
@@ -273,15 +304,15 @@ static const char *find_difference(const char *found, const char *own_sql)
 static rue_status check_object(const char *type, const char *name, const char *sql, const char *path,
                                rue_error *error)
 {
-    const struct object *object = NULL;
-    for (int i = 0; !object && i < OBJECTS; i++)
-        if (strcmp(objects[i].type, type) == 0 && strcmp(objects[i].name, name) == 0) object = &objects[i];
-    if (!object)
+    int object = -1;
+    for (int i = 0; object < 0 && i < OBJECTS; i++)
+        if (strcmp(objects[i].type, type) == 0 && strcmp(objects[i].name, name) == 0) object = i;
+    if (object < 0)
         return rue_fail(error, RUE_STORE,
                         "%s: contains the %.16s \"%.64s\", which rue did not make; remove it with SQLite, "
                         "or " RUE_STORE_MOVE_AWAY,
                         path, type, name, path);
-    char *own_sql = object->make();
+    char *own_sql = make_object(object);
     if (!own_sql) return rue_fail_memory(error, "the schema", 0);
     const char *difference = find_difference(sql, own_sql);
     rue_status status = RUE_OK;
@@ -360,12 +391,14 @@ static rue_status check_pages(sqlite3 *db, const char *sql, const char *path, ru
 }
 
 /* Fails for the first row whose checksum differs. */
-static rue_status check_rows(sqlite3 *db, const char *table, const char *checksum, const char *path,
-                             rue_error *error)
+static rue_status check_rows(sqlite3 *db, enum rue_store_table table, const char *path, rue_error *error)
 {
-    char *sql = sqlite3_mprintf("SELECT min(id) FROM %s WHERE checksum IS NOT %s", table, checksum);
+    const char *name = rue_store_layouts[table].name;
+    char *checksum = checksum_sql(table, "");
+    char *sql = sqlite3_mprintf("SELECT min(id) FROM %s WHERE checksum IS NOT %s", name, checksum);
     int64_t changed = 0;
     int code = sql && checksum ? read_integer(db, sql, &changed) : SQLITE_NOMEM;
+    sqlite3_free(checksum);
     sqlite3_free(sql);
     if (code == SQLITE_ERROR)
         return fail_damaged(path, sqlite3_errmsg(db), error); /* a column does not exist */
@@ -374,22 +407,19 @@ static rue_status check_rows(sqlite3 *db, const char *table, const char *checksu
     return rue_fail(error, RUE_STORE,
                     "%s: the store is damaged: row %" PRId64
                     " of the table %s has a wrong checksum; delete that row, or " RUE_STORE_MOVE_AWAY,
-                    path, changed, table, path);
+                    path, changed, name, path);
 }
 
 rue_status rue_store_content_check(sqlite3 *db, const char *path, rue_error *error)
 {
-    char *trial = checksum_sql("");
     int code = rue_store_checksum_add(db);
     rue_status status =
         code == SQLITE_OK ? RUE_OK : rue_store_fail(db, code, path, "checking the store", error);
     if (status == RUE_OK) status = check_pages(db, "PRAGMA integrity_check(1)", path, error);
     /* In a file with a view, SQLite 3.40 may skip the list of free pages, except in this form. */
     if (status == RUE_OK) status = check_pages(db, "PRAGMA integrity_check(sqlite_master)", path, error);
-    if (status == RUE_OK) status = check_rows(db, "trial", trial, path, error);
-    if (status == RUE_OK)
-        status = check_rows(db, "run", "iif(checksum IS NULL, NULL, rue_checksum(findings))", path, error);
-    sqlite3_free(trial);
+    for (int table = 0; status == RUE_OK && table < RUE_STORE_TABLE_COUNT; table++)
+        status = check_rows(db, (enum rue_store_table)table, path, error);
     return status;
 }
 
@@ -402,7 +432,7 @@ static int write_schema(sqlite3 *db)
              RUE_STORE_APPLICATION_ID, RUE_STORE_VERSION);
     int code = sqlite3_exec(db, stamp, NULL, NULL, NULL);
     for (int i = 0; code == SQLITE_OK && i < OBJECTS; i++) {
-        char *sql = objects[i].make();
+        char *sql = make_object(i);
         code = sql ? sqlite3_exec(db, sql, NULL, NULL, NULL) : SQLITE_NOMEM;
         sqlite3_free(sql);
     }

@@ -10,24 +10,21 @@
 #include <stdbool.h>
 
 #include "error.h"
+#include "store.h"
 
 enum {
     RUE_STORE_APPLICATION_ID = 0x72756573, /* "rues": file(1) and rue recognise a store by it */
-    RUE_STORE_VERSION = 8,                 /* PRAGMA user_version; files of another version are refused */
+    RUE_STORE_VERSION = 9,                 /* PRAGMA user_version; files of another version are refused */
 };
 
 /* SQL statements; free them with sqlite3_free; NULL: out of memory. Parameters have the names of the columns
- * (":mode"). Search has also :after, :nth, :limit, and :fits (the batches fit the memory limit). Search
- * selects the rows that can be reused for a request (store.h), list all rows, or the one that was inserted
- * last. Both select all columns, then those that people added; list also selects the knobs of the run, last.
- */
-char *rue_store_insert_sql(void);
+ * (":mode"). Search has also :after, :nth, :limit, :fits (the batches fit the memory limit), and :run, whose
+ * changes and dropped nodes exclude trials. Search selects the trials that can be reused for a request
+ * (store.h), list all trials, or the one that was inserted last. Both select all columns, then those that
+ * people added; list also selects the knobs of the run, last. */
+char *rue_store_insert_sql(enum rue_store_table table);
 char *rue_store_search_sql(void);
 char *rue_store_list_sql(bool last);
-
-/* A temporary table: search skips the rows from `first` up to `past` (exclusive), of `node` if it is not
- * null. */
-#define RUE_STORE_DOUBTFUL_SQL "CREATE TEMP TABLE doubtful (first INTEGER, past INTEGER, node TEXT)"
 
 /* Checks that the file is a store of this version, without tables, views or triggers of others. Does not
  * change it. RUE_STORE: what is wrong. `path` is for messages. */

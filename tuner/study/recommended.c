@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "further_answers.h"
 #include "interrupt.h"
 #include "json_canonical.h"
 #include "json_findings.h"
@@ -298,26 +297,4 @@ rue_status rue_recommended_make_knowledge(struct rue_recommended *recommended, i
     rue_status status = rue_knowledge_from_jobs(&setup, times_s, &recommended->knowledge, error);
     free(times_s);
     return status;
-}
-
-rue_status rue_recommended_rank(struct rue_recommended *recommended, const struct rue_ranking_rules *rules,
-                                bool claims, struct rue_variant_findings *out, rue_error *error)
-{
-    struct rue_selection *selection;
-    rue_status status = rue_ranking_rules_select(rules, recommended->matrix, &selection, error);
-    if (status != RUE_OK) return status;
-    *out = recommended->found;
-    out->knowledge = recommended->knowledge;
-    out->matrix = recommended->matrix;
-    out->selection = selection;
-    recommended->matrix = NULL;
-    if (!claims) {
-        out->baselines = (struct rue_baseline_findings){0};
-        out->lengths.count = 0;
-        out->claim.bound_ratio = out->claim.confidence = out->claim.prediction_error_ratio = 0;
-        out->claim.measured_only = false;
-        out->interval = (struct rue_regret_interval){0};
-    }
-    rue_baseline_gains_find(out->matrix, rules->confidence, selection, &out->baselines);
-    return RUE_OK;
 }

@@ -42,10 +42,4 @@ bool rue_recommended_is_unfit(const struct rue_recommended *recommended, size_t 
 rue_status rue_recommended_make_knowledge(struct rue_recommended *recommended, int cpus, bool in_turn,
                                           rue_error *error) RUE_MUST_CHECK;
 
-/* Ranks by `rules`; copies the run's claims only if `claims`. The matrix moves to `out`; the caller owns the
- * matrix and the selection of `out`. RUE_MEMORY. */
-rue_status rue_recommended_rank(struct rue_recommended *recommended, const struct rue_ranking_rules *rules,
-                                bool claims, struct rue_variant_findings *out,
-                                rue_error *error) RUE_MUST_CHECK;
-
 #endif

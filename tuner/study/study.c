@@ -18,7 +18,6 @@
 #include "study_recording.h"
 #include "study_space.h"
 #include "suspension.h"
-#include "tally.h"
 
 /* To the millisecond, because it identifies a run in the store. */
 void rue_study_now(char *out, size_t bytes)
@@ -148,7 +147,7 @@ void rue_study_close(struct rue_study *study)
     free(study->setup.configs);
     free(study->ledger.rows);
     free(study->ledger.kept.rules_json);
-    free((void *)study->ledger.kept.facts.disturbed);
+    free(study->ledger.kept.disturbed);
     free(study);
 }
 
@@ -181,7 +180,6 @@ void rue_study_keep(struct rue_study *study, struct rue_findings *findings)
                         rue_study_keep_earlier(&study->setup, &study->ledger, findings, end->ran != RUE_OK,
                                                end->kept, sizeof end->kept);
     bool keeps = !findings->unsaved && end->ran != RUE_STORE;
-    if (keeps &&
-        rue_study_keep_findings(&study->setup, &study->ledger, findings, false, &end->lost) != RUE_OK)
+    if (keeps && rue_study_keep_findings(&study->setup, &study->ledger, findings, &end->lost) != RUE_OK)
         findings->ledger = NULL; /* the store has none */
 }

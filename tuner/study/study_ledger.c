@@ -30,7 +30,7 @@ void rue_study_count_cost(const struct rue_study_setup *setup, struct rue_study_
 void rue_study_note_error(struct rue_ledger_row *row, double expected_s, double expected_sd)
 {
     const struct rue_trial_result *result = &row->trial.result;
-    bool joint = result->outcome == RUE_TRIAL_OK && row->trial.request.measure == RUE_JOINT;
+    bool joint = result->outcome == RUE_TRIAL_OK && row->trial.measure == RUE_JOINT;
     if (!joint || result->end_to_end_ns <= 0 || !(expected_s > 0)) return;
     row->error = log((double)result->end_to_end_ns / 1e9 / expected_s);
     row->error_sd = RUE_STUDY_SPREAD * expected_sd;

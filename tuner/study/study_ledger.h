@@ -19,21 +19,29 @@ struct rue_study_clock {
     uint64_t virtual_ns;   /* spent on the runner's virtual clock */
 };
 
-/* A trial and its cell. */
+/* A trial and its cell. Its data, model and workload are those of the setup. */
 struct rue_ledger_row {
-    struct rue_trial_row trial; /* as reports show it */
-    size_t variant, model;      /* model RUE_NONE: without a model */
-    size_t config;              /* requested by a strategy, so it counts in matrices; else RUE_NONE */
-    double cost_ns;             /* the minimised cost, from an ok joint trial; NaN: unknown */
-    bool predicted;             /* cost_ns is extrapolated from a truncated trial */
-    struct rue_job_line line;   /* its times for jobs of other lengths */
-    double error, error_sd;     /* logarithm of measured over expected time, and its standard deviation; 0:
-                                   nothing was expected */
-    uint64_t suspended_ns;      /* of the clock, when the trial began */
-    size_t node;                /* of a farm, from 1; 0: one machine, or an earlier run */
-    bool discarded;             /* of a node that was dropped, while it differed */
-    bool reference;             /* a reference trial, see watch.h */
-    bool stored;                /* by an earlier run */
+    struct rue_ledger_trial {
+        uint64_t id;         /* in the store */
+        uint64_t started_ns; /* on the study's clock */
+        enum rue_measure measure;
+        struct rue_config config;
+        uint64_t images, batches;       /* as requested */
+        struct rue_trial_result result; /* without its arrays */
+        bool disturbed;                 /* see struct rue_trial_row */
+    } trial;
+    size_t variant, model;    /* model RUE_NONE: without a model */
+    size_t config;            /* requested by a strategy, so it counts in matrices; else RUE_NONE */
+    double cost_ns;           /* the minimised cost, from an ok joint trial; NaN: unknown */
+    bool predicted;           /* cost_ns is extrapolated from a truncated trial */
+    struct rue_job_line line; /* its times for jobs of other lengths */
+    double error, error_sd;   /* logarithm of measured over expected time, and its standard deviation; 0:
+                                 nothing was expected */
+    uint64_t suspended_ns;    /* of the clock, when the trial began */
+    size_t node;              /* of a farm, from 1; 0: one machine, or an earlier run */
+    bool discarded;           /* of a node that was dropped, while it differed */
+    bool reference;           /* a reference trial, see watch.h */
+    bool stored;              /* by an earlier run */
 };
 
 struct rue_study_ledger {
@@ -54,11 +62,7 @@ struct rue_study_ledger {
     struct rue_notice notices[RUE_STUDY_NOTICES_MAX]; /* [notice_count] of changes of the machine */
     size_t dropped_count;
     struct rue_dropped_node dropped[RUE_STUDY_DROPPED_MAX]; /* [dropped_count] of a farm */
-    struct {
-        struct rue_findings_ledger facts; /* borrow the rest */
-        char scenarios[RUE_STUDY_VARIANTS_MAX][RUE_LEDGER_KEY_BYTES];
-        char *rules_json; /* owned */
-    } kept;               /* the part of the store that the findings use */
+    struct rue_findings_ledger kept; /* the part of the store that the findings use; owns its lists */
 };
 
 /* Time of the budget that is spent so far. */

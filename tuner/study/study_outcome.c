@@ -12,64 +12,41 @@
 
 #include "array.h"
 #include "clock.h"
-#include "further_answers.h"
+#include "findings_fill.h"
 #include "json_document.h"
+#include "kept_findings.h"
 #include "machine.h"
-#include "recommendation_file.h"
 #include "report.h"
 #include "study_recording.h"
-#include "tally.h"
 #include "workload_json.h"
 
-static rue_status list_disturbed(struct rue_study_ledger *ledger, rue_error *error)
+/* The name of a variant's rows in the store, see rue_kept_scenario. */
+static void scenario_key(const struct rue_study_setup *setup, size_t variant, char out[RUE_SCENARIO_BYTES])
 {
-    struct rue_findings_ledger *kept = &ledger->kept.facts;
-    uint64_t *ids = realloc((void *)kept->disturbed, (ledger->row_count + 1) * sizeof *ids);
+    char workload[RUE_WORKLOAD_TEXT_BYTES];
+    struct rue_store_scenario scenario = rue_study_scenario(setup, variant, RUE_NONE);
+    rue_workload_canonical(&scenario.workload, workload);
+    rue_kept_scenario(&scenario, workload, out);
+}
+
+static rue_status keep_findings(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
+                                const struct rue_findings *findings, int64_t result, rue_error *error)
+{
+    struct rue_findings_ledger *kept = &ledger->kept;
+    uint64_t *ids = realloc(kept->disturbed, (ledger->row_count + 1) * sizeof *ids);
     if (!ids) return rue_fail_memory(error, "trials", ledger->row_count * sizeof *ids);
     kept->disturbed = ids;
     kept->disturbed_count = 0;
     for (size_t i = 0; i < ledger->row_count; i++)
         if (ledger->rows[i].trial.disturbed) ids[kept->disturbed_count++] = ledger->rows[i].trial.id;
-    return RUE_OK;
-}
-
-/* The key of a variant in stored findings, see rue_recommendation_scenario. */
-static void scenario_key(const struct rue_study_setup *setup, size_t variant, char out[RUE_LEDGER_KEY_BYTES])
-{
-    char workload[RUE_WORKLOAD_TEXT_BYTES];
-    struct rue_store_scenario scenario = rue_study_scenario(setup, variant, RUE_NONE);
-    rue_workload_canonical(&scenario.workload, workload);
-    rue_recommendation_scenario(&scenario, workload, out);
-}
-
-/* Describes the part of the store that the findings use. */
-static rue_status describe_ledger(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
-                                  bool under_way, rue_error *error)
-{
-    struct rue_findings_ledger *kept = &ledger->kept.facts;
-    rue_status status = rue_store_count_trials(ledger->store, &kept->trials, error);
-    if (status != RUE_OK) return status;
-    for (size_t v = 0; v < setup->variant_count; v++) scenario_key(setup, v, ledger->kept.scenarios[v]);
-    free(ledger->kept.rules_json);
-    ledger->kept.rules_json = rue_recommendation_rules_json(&setup->goal.search.rules);
-    if (!ledger->kept.rules_json) return rue_fail_memory(error, "rules", sizeof setup->goal.search.rules);
-    kept->under_way = under_way;
-    kept->scenario_count = setup->variant_count;
-    kept->scenarios = (const char(*)[RUE_LEDGER_KEY_BYTES])ledger->kept.scenarios;
-    kept->rules_json = ledger->kept.rules_json;
-    return list_disturbed(ledger, error);
+    return rue_kept_save(ledger->store, findings, &setup->goal.search.rules, kept, result, error);
 }
 
 rue_status rue_study_keep_findings(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
-                                   struct rue_findings *findings, bool under_way, rue_error *error)
+                                   struct rue_findings *findings, rue_error *error)
 {
-    char *text = NULL;
-    rue_status status = describe_ledger(setup, ledger, under_way, error);
-    if (status != RUE_OK) return status;
-    findings->ledger = &ledger->kept.facts;
-    status = rue_report_json_text(findings, &text, error);
-    if (status == RUE_OK) status = rue_store_save_findings(ledger->store, text, error);
-    free(text);
+    rue_status status = keep_findings(setup, ledger, findings, rue_store_run_id(ledger->store), error);
+    if (status == RUE_OK) findings->ledger = &ledger->kept;
     return status;
 }
 
@@ -100,141 +77,138 @@ static void describe_runner(const struct rue_study_setup *setup, struct rue_runn
     describe_consumer(setup, out->consumer, sizeof out->consumer);
 }
 
+/* Notes that the run is under way, or that its result is that of an earlier run. */
+static rue_status note_run(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
+                           int64_t result, rue_error *error)
+{
+    struct rue_findings so_far = {
+        .run.rue_version = RUE_VERSION, .run.partial = true, .run.partial_reason = "under way"};
+    describe_runner(setup, &so_far.runner);
+    so_far.variants = calloc(setup->variant_count, sizeof *so_far.variants);
+    if (!so_far.variants) return rue_fail_memory(error, "findings", sizeof *so_far.variants);
+    while (so_far.variant_count < setup->variant_count) {
+        scenario_key(setup, so_far.variant_count, so_far.variants[so_far.variant_count].scenario);
+        so_far.variant_count++;
+    }
+    rue_status status = keep_findings(setup, ledger, &so_far, result, error);
+    free(so_far.variants);
+    return status;
+}
+
 rue_status rue_study_note_under_way(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
                                     rue_error *error)
 {
-    struct rue_findings so_far = {.run.rue_version = RUE_VERSION,
-                                  .run.partial = true,
-                                  .run.partial_reason = "under way",
-                                  .changes.notice_count = ledger->notice_count,
-                                  .changes.notices = ledger->notices,
-                                  .changes.dropped_count = ledger->dropped_count,
-                                  .changes.dropped = ledger->dropped};
-    describe_runner(setup, &so_far.runner);
-    return rue_study_keep_findings(setup, ledger, &so_far, true, error);
+    return note_run(setup, ledger, RUE_ABSENT, error);
 }
 
-/* Whether the findings share a scenario with this study: data, runner and machine. */
-static bool is_about_study(const struct rue_findings_ledger *kept, const struct rue_study_setup *setup)
+/* Whether one of these scenarios is of this study: its data, runner and machine. */
+static bool has_scenario(const struct rue_study_setup *setup, const char *scenario)
 {
-    for (size_t v = 0; v < setup->variant_count; v++) {
-        char key[RUE_LEDGER_KEY_BYTES];
+    char key[RUE_SCENARIO_BYTES];
+    bool found = false;
+    for (size_t v = 0; !found && v < setup->variant_count; v++) {
         scenario_key(setup, v, key);
-        for (size_t k = 0; k < kept->scenario_count; k++)
-            if (strcmp(kept->scenarios[k], key) == 0) return true;
+        found = strcmp(scenario, key) == 0;
     }
-    return false;
+    return found;
 }
 
-static rue_status add_notice(struct rue_study_ledger *ledger, const struct rue_notice *notice,
-                             rue_error *error)
+rue_status rue_study_note_change(struct rue_study_ledger *ledger, const struct rue_notice *notice,
+                                 rue_error *error)
 {
-    if (ledger->notice_count < RUE_STUDY_NOTICES_MAX) ledger->notices[ledger->notice_count++] = *notice;
-    rue_speed_history_add(&ledger->speeds, notice->trial,
-                          (struct rue_speed){log(notice->load_ratio), log(notice->compute_ratio)});
-    return rue_store_mark_doubtful(ledger->store, notice->uncertain, notice->uncertain_end, NULL, error);
+    struct rue_notice row = *notice;
+    if (ledger->notice_count < RUE_STUDY_NOTICES_MAX) ledger->notices[ledger->notice_count++] = row;
+    rue_speed_history_add(&ledger->speeds, row.trial,
+                          (struct rue_speed){log(row.load_ratio), log(row.compute_ratio)});
+    return rue_store_add_row(ledger->store, RUE_STORE_CHANGES, &row, error);
 }
 
-static rue_status add_dropped(struct rue_study_ledger *ledger, const struct rue_dropped_node *node,
-                              rue_error *error)
+rue_status rue_study_note_dropped(struct rue_study_ledger *ledger, const struct rue_dropped_node *node,
+                                  rue_error *error)
 {
-    if (ledger->dropped_count < RUE_STUDY_DROPPED_MAX) ledger->dropped[ledger->dropped_count++] = *node;
-    return rue_store_mark_doubtful(ledger->store, node->discarded, node->discarded_end, node->node, error);
+    struct rue_dropped_node row = *node;
+    if (ledger->dropped_count < RUE_STUDY_DROPPED_MAX) ledger->dropped[ledger->dropped_count++] = row;
+    return rue_store_add_row(ledger->store, RUE_STORE_EXCLUSIONS, &row, error);
 }
 
-/* The last findings of this study; `result`: of any study, by a run that ended. NULL: none. The caller closes
- * them. */
-static rue_status find_kept(const struct rue_study_setup *setup, const struct rue_study_ledger *ledger,
-                            bool result, struct rue_recommendation **out, rue_error *error)
+/* The last run of a scenario of this study; 0: none. */
+static rue_status find_last_run(const struct rue_study_setup *setup, struct rue_store *store, int64_t *out,
+                                rue_error *error)
 {
-    for (size_t nth = 0;; nth++) {
-        char *text = NULL;
-        *out = NULL;
-        rue_status status = rue_store_load_findings(ledger->store, nth, &text, error);
-        if (status != RUE_OK || !text) return status;
-        status = rue_recommendation_read_kept(text, RUE_STORE_FILE, out, error);
-        free(text);
-        if (status != RUE_OK) return status;
-        if (result ? !(*out)->ledger.under_way : is_about_study(&(*out)->ledger, setup)) return RUE_OK;
-        rue_recommendation_close(*out);
+    struct rue_store_rows rows;
+    rue_status status = rue_store_read_rows(store, RUE_STORE_FINDINGS, RUE_ABSENT, &rows, error);
+    *out = 0;
+    for (size_t i = 0; i < rows.count; i++) {
+        const struct rue_store_finding *finding = (struct rue_store_finding *)rows.at + i;
+        if (has_scenario(setup, finding->scenario)) *out = finding->run_id;
     }
+    rue_store_rows_close(&rows);
+    return status;
 }
 
 /* Each run also stores the changes that it loaded, so the last run of a scenario has all of them. */
 rue_status rue_study_load_changes(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
                                   rue_error *error)
 {
-    struct rue_recommendation *kept;
-    rue_status status = find_kept(setup, ledger, false, &kept, error);
-    for (size_t i = 0; status == RUE_OK && kept && i < kept->found.changes.notice_count; i++)
-        status = add_notice(ledger, &kept->found.changes.notices[i], error);
-    for (size_t i = 0; status == RUE_OK && kept && i < kept->found.changes.dropped_count; i++)
-        status = add_dropped(ledger, &kept->found.changes.dropped[i], error);
-    rue_recommendation_close(kept);
+    struct rue_store_rows changes = {0}, nodes = {0};
+    int64_t last;
+    rue_status status = find_last_run(setup, ledger->store, &last, error);
+    if (status == RUE_OK)
+        status = rue_store_read_rows(ledger->store, RUE_STORE_CHANGES, last, &changes, error);
+    if (status == RUE_OK)
+        status = rue_store_read_rows(ledger->store, RUE_STORE_EXCLUSIONS, last, &nodes, error);
+    for (size_t i = 0; status == RUE_OK && i < changes.count; i++)
+        status = rue_study_note_change(ledger, (struct rue_notice *)changes.at + i, error);
+    for (size_t i = 0; status == RUE_OK && i < nodes.count; i++)
+        status = rue_study_note_dropped(ledger, (struct rue_dropped_node *)nodes.at + i, error);
+    rue_store_rows_close(&changes);
+    rue_store_rows_close(&nodes);
     return status;
 }
 
-static bool copy_list(json_t *to, const json_t *from, const char *name)
+/* The last result of any study in the store, and its run. NULL: none. The caller closes it. */
+static rue_status find_result(struct rue_store *store, int64_t *run_id, struct rue_recommendation **out,
+                              rue_error *error)
 {
-    json_t *list = json_object_get(from, name);
-    return !list || json_object_set(to, name, list) == 0;
-}
-
-/* The note of this run has all changes of the machine. If this fails, `rue show` ranks the trials. */
-static void save_earlier(struct rue_study_ledger *ledger, json_t *earlier, const json_t *note)
-{
-    uint64_t trials;
-    rue_status status = rue_store_count_trials(ledger->store, &trials, NULL);
-    if (status != RUE_OK || !copy_list(earlier, note, "notices") ||
-        !copy_list(earlier, note, "dropped_nodes") ||
-        json_object_set_new(json_object_get(earlier, "ledger"), "trials", rue_json_integer(trials)) != 0)
-        return;
-    char *text = rue_json_dump(earlier, JSON_COMPACT);
-    if (text) status = rue_store_save_findings(ledger->store, text, NULL);
-    free(text);
+    struct rue_store_rows results;
+    *out = NULL;
+    rue_status status = rue_store_read_rows(store, RUE_STORE_RESULTS, RUE_ABSENT, &results, error);
+    for (size_t i = results.count; status == RUE_OK && !*out && i-- > 0;) {
+        *run_id = ((struct rue_store_result *)results.at)[i].result;
+        if (*run_id != RUE_ABSENT) status = rue_kept_read(store, &results, i, RUE_STORE_FILE, out, error);
+    }
+    rue_store_rows_close(&results);
+    return status;
 }
 
 bool rue_study_keep_earlier(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
                             const struct rue_findings *findings, bool failed, char *out, size_t bytes)
 {
-    struct rue_recommendation *note = NULL, *earlier = NULL;
-    bool none = failed, kept = false,
-         read = find_kept(setup, ledger, false, &note, NULL) == RUE_OK && note &&
-                find_kept(setup, ledger, true, &earlier, NULL) == RUE_OK && earlier;
+    struct rue_recommendation *earlier;
+    int64_t run_id;
+    bool none = failed, kept = false, is_about_study = false,
+         read = find_result(ledger->store, &run_id, &earlier, NULL) == RUE_OK && earlier;
     for (size_t v = 0; v < findings->variant_count; v++)
         none &= findings->variants[v].selection->recommended == RUE_NONE;
     for (size_t i = 0, used = 0; read && i < earlier->count && used < bytes; i++) {
         const struct rue_recommended *part = &earlier->at[i];
-        char name[128], label[RUE_CONFIG_TEXT_BYTES], key[RUE_LEDGER_KEY_BYTES];
+        char name[128], label[RUE_CONFIG_TEXT_BYTES];
+        is_about_study |= has_scenario(setup, part->found.scenario);
         if (part->best == RUE_NONE) continue;
         for (size_t v = 0; v < findings->variant_count; v++) {
-            scenario_key(setup, v, key);
-            bool is_same = none || strcmp(key, earlier->ledger.scenarios[i]) == 0;
-            kept |= is_same && findings->variants[v].selection->recommended == RUE_NONE;
+            const struct rue_variant_findings *own = &findings->variants[v];
+            bool is_same = none || strcmp(own->scenario, part->found.scenario) == 0;
+            kept |= is_same && own->selection->recommended == RUE_NONE;
         }
         rue_variant_describe(&part->found.variant, name, sizeof name);
         rue_config_label(&part->matrix->configs[part->best], label);
         used += (size_t)snprintf(out + used, bytes - used, "%s%s for %s", used ? ", " : "", label, name);
     }
-    if (kept && is_about_study(&earlier->ledger, setup)) save_earlier(ledger, earlier->root, note->root);
+    /* If this fails, `rue show` ranks the trials. */
+    if (kept && is_about_study && note_run(setup, ledger, run_id, NULL) != RUE_OK) run_id = RUE_ABSENT;
     if (!kept) out[0] = 0;
-    rue_recommendation_close(note);
     rue_recommendation_close(earlier);
     return kept;
-}
-
-rue_status rue_study_note_change(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
-                                 const struct rue_notice *notice, rue_error *error)
-{
-    rue_status status = add_notice(ledger, notice, error);
-    return status == RUE_OK ? rue_study_note_under_way(setup, ledger, error) : status;
-}
-
-rue_status rue_study_note_dropped(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
-                                  const struct rue_dropped_node *node, rue_error *error)
-{
-    rue_status status = add_dropped(ledger, node, error);
-    return status == RUE_OK ? rue_study_note_under_way(setup, ledger, error) : status;
 }
 
 #define TEXT_OF(token) #token
@@ -245,13 +219,13 @@ static void count_outcomes(const struct rue_study_ledger *ledger, size_t index,
 {
     size_t best = out->selection->recommended;
     for (size_t i = 0; i < ledger->row_count; i++) {
-        const struct rue_trial_row *row = &ledger->rows[i].trial;
-        bool other = row->request.measure != RUE_JOINT || ledger->rows[i].variant != index;
+        const struct rue_ledger_trial *row = &ledger->rows[i].trial;
+        bool other = row->measure != RUE_JOINT || ledger->rows[i].variant != index;
         if (other || ledger->rows[i].discarded) continue;
         rue_findings_count_trial(out, &row->result);
         rue_findings_count_sizes(out, &row->result);
         out->trials.disturbed += row->disturbed;
-        if (best != RUE_NONE && rue_config_equal(&row->request.config, &out->matrix->configs[best]))
+        if (best != RUE_NONE && rue_config_equal(&row->config, &out->matrix->configs[best]))
             rue_findings_count_queue(out, &row->result);
     }
 }
@@ -269,8 +243,7 @@ static struct rue_regret_interval claim_interval(const struct rue_claim *claim,
 }
 
 /* A variant of a table has only the table's name for it; its data are unknown. */
-static void name_as_table(const struct rue_study_setup *setup, const struct rue_study_ledger *ledger,
-                          size_t index, struct rue_variant_findings *out)
+static void name_as_table(const struct rue_study_setup *setup, size_t index, struct rue_variant_findings *out)
 {
     const struct rue_study_variant *variant = &setup->variants[index];
     out->label = variant->variant.path;
@@ -282,43 +255,36 @@ static void name_as_table(const struct rue_study_setup *setup, const struct rue_
         out->job.images = 0;
         out->lengths.count = 0;
     }
-    for (size_t i = 0; i < ledger->row_count; i++)
-        if (strcmp(ledger->rows[i].trial.request.variant.path, variant->variant.path) == 0)
-            ledger->rows[i].trial.label = variant->variant.path;
+}
+
+static struct rue_baseline_findings list_baselines(const struct rue_study_setup *setup)
+{
+    struct rue_baseline_findings out = {.count = setup->baselines.count};
+    for (size_t b = 0; b < out.count; b++) {
+        out.rows[b].config = setup->baselines.at[b].column;
+        COPY(out.rows[b].name, setup->baselines.at[b].name);
+    }
+    return out;
 }
 
 rue_status rue_study_select(const struct rue_study *study, size_t variant, struct rue_selection **out,
-                            struct rue_baseline_findings *baselines, rue_error *error)
+                            rue_error *error)
 {
-    const struct rue_ranking_rules *rules = &study->setup.goal.search.rules;
-    if (!study->outcome.variants[variant].matrix) return rue_fail_memory(error, "a cost matrix", 0);
-    *baselines = (struct rue_baseline_findings){0};
-    baselines->count = study->setup.baselines.count;
-    for (size_t b = 0; b < baselines->count; b++) {
-        baselines->rows[b].config = study->setup.baselines.at[b].column;
-        COPY(baselines->rows[b].name, study->setup.baselines.at[b].name);
-    }
-    rue_status status = rue_ranking_rules_select(rules, study->outcome.variants[variant].matrix, out, error);
-    if (status == RUE_OK)
-        rue_baseline_gains_find(study->outcome.variants[variant].matrix, rules->confidence, *out, baselines);
-    return status;
+    const struct rue_cost_matrix *matrix = study->outcome.variants[variant].matrix;
+    struct rue_baseline_findings baselines = list_baselines(&study->setup);
+    return rue_findings_rank(matrix, &study->setup.goal.search.rules, &baselines, out, error);
 }
 
-static rue_status fill_variant(const struct rue_study *study, size_t index, struct rue_variant_findings *out,
-                               rue_error *error)
+/* What needs no ranking. */
+static void describe_variant(const struct rue_study *study, size_t index, struct rue_variant_findings *out)
 {
     const struct rue_study_variant *variant = &study->setup.variants[index];
     const struct rue_runner_address *runner = &study->setup.goal.loader.runner;
-    struct rue_selection *selection;
-    struct rue_baseline_findings baselines;
-    rue_status status = rue_study_select(study, index, &selection, &baselines, error);
-    if (status != RUE_OK) return status;
     *out = (struct rue_variant_findings){
         .variant = variant->variant,
         .matrix = study->outcome.variants[index].matrix,
-        .selection = selection,
         .goal = study->setup.goal.search.minimise,
-        .baselines = baselines,
+        .baselines = list_baselines(&study->setup),
         .lengths = study->outcome.variants[index].lengths,
         .job.images = variant->job_images,
         .job.gpus = study->setup.goal.loader.gpus ? (uint64_t)variant->workload.world_size : 0,
@@ -329,35 +295,56 @@ static rue_status fill_variant(const struct rue_study *study, size_t index, stru
         .data.sample = variant->sample,
         .data.build_s_per_image = variant->build_s_per_image,
         .job.workload_known = true,
-        .job.workload = variant->workload};
-    snprintf(out->data.digest, sizeof out->data.digest, "%s", variant->opened.digest);
-    snprintf(out->data.layout, sizeof out->data.layout, "%s", variant->opened.layout);
-    snprintf(out->data.note, sizeof out->data.note, "%s", variant->opened.note);
-    count_outcomes(&study->ledger, index, out);
-    out->knowledge = study->outcome.variants[index].knowledge;
-    if (study->setup.host.recording) {
-        status = rue_study_judge_recording(&study->setup, &study->ledger, index, out, &out->replayed, error);
-        if (status != RUE_OK) return rue_selection_close(selection), status;
-        name_as_table(&study->setup, &study->ledger, index, out);
-    }
-    const struct rue_claim *claim = &study->outcome.variants[index].claim;
-    if (study->outcome.variants[index].claimed && claim->verified &&
-        claim->config == selection->recommended) {
-        out->claim.bound_ratio = claim->bound_ratio;
-        out->claim.prediction_error_ratio = claim->prediction_error_ratio;
-        out->claim.measured_only = claim->prediction_error_ratio > 0;
-        out->claim.confidence = study->setup.goal.search.confidence;
-        out->interval =
-            claim_interval(claim, &selection->rows[selection->recommended], out->claim.confidence);
-    }
-    return RUE_OK;
+        .job.workload = variant->workload,
+        .knowledge = study->outcome.variants[index].knowledge};
+    scenario_key(&study->setup, index, out->scenario);
+    COPY(out->data.digest, variant->opened.digest);
+    COPY(out->data.layout, variant->opened.layout);
+    COPY(out->data.note, variant->opened.note);
+    if (study->setup.host.recording) name_as_table(&study->setup, index, out);
 }
 
-static bool copy_row(void *context, size_t index, struct rue_trial_row *out)
+/* What depends on the ranking. */
+static rue_status judge_variant(const struct rue_study *study, size_t index, bool is_unsteady,
+                                struct rue_variant_findings *out, rue_error *error)
 {
-    const struct rue_study_ledger *ledger = context;
-    if (index < ledger->row_count) *out = ledger->rows[index].trial;
-    return index < ledger->row_count;
+    const struct rue_claim *claim = &study->outcome.variants[index].claim;
+    size_t best = out->selection->recommended;
+    count_outcomes(&study->ledger, index, out);
+    bool claims = study->outcome.variants[index].claimed && claim->verified && claim->config == best;
+    if (claims && !is_unsteady) {
+        out->claim = (struct rue_claim_findings){.bound_ratio = claim->bound_ratio,
+                                                 .prediction_error_ratio = claim->prediction_error_ratio,
+                                                 .measured_only = claim->prediction_error_ratio > 0,
+                                                 .confidence = study->setup.goal.search.confidence};
+        out->interval = claim_interval(claim, &out->selection->rows[best], out->claim.confidence);
+    }
+    if (!study->setup.host.recording) return RUE_OK;
+    return rue_study_judge_recording(&study->setup, &study->ledger, index, out, &out->replayed, error);
+}
+
+/* A trial of the ledger as reports show it. */
+static bool view_row(void *context, size_t index, struct rue_trial_row *out)
+{
+    const struct rue_study *study = context;
+    if (index >= study->ledger.row_count) return false;
+    const struct rue_ledger_row *row = &study->ledger.rows[index];
+    const struct rue_ledger_trial *trial = &row->trial;
+    const struct rue_study_variant *variant = &study->setup.variants[row->variant];
+    *out = (struct rue_trial_row){.id = trial->id,
+                                  .started_ns = trial->started_ns,
+                                  .request = {.measure = trial->measure,
+                                              .variant = variant->variant,
+                                              .config = trial->config,
+                                              .workload = variant->workload,
+                                              .images = trial->images,
+                                              .batches = trial->batches,
+                                              .job_images = variant->job_images},
+                                  .result = trial->result,
+                                  .disturbed = trial->disturbed};
+    if (row->model != RUE_NONE) COPY(out->request.model, study->setup.models[row->model].name);
+    if (study->setup.host.recording) out->label = variant->variant.path;
+    return true;
 }
 
 static void fill_provenance(struct rue_study *study, struct rue_findings *out)
@@ -392,8 +379,8 @@ static void fill_provenance(struct rue_study *study, struct rue_findings *out)
     out->changes.notices = study->ledger.notices;
     out->changes.dropped_count = study->ledger.dropped_count;
     out->changes.dropped = study->ledger.dropped;
-    out->row_at = copy_row;
-    out->row_context = &study->ledger;
+    out->row_at = view_row;
+    out->row_context = study;
 }
 
 rue_status rue_study_findings(struct rue_study *study, struct rue_findings **out, rue_error *error)
@@ -403,10 +390,11 @@ rue_status rue_study_findings(struct rue_study *study, struct rue_findings **out
     if (findings) findings->variants = calloc(count, sizeof *findings->variants);
     rue_status status =
         findings && findings->variants ? RUE_OK : rue_fail_memory(error, "findings", sizeof *findings);
-    for (size_t v = 0; status == RUE_OK && v < count; v++) {
-        status = fill_variant(study, v, &findings->variants[v], error);
+    while (status == RUE_OK && findings->variant_count < count) {
+        size_t v = findings->variant_count;
+        if (!study->outcome.variants[v].matrix) status = rue_fail_memory(error, "a cost matrix", 0);
         if (status != RUE_OK) break;
-        findings->variant_count++;
+        describe_variant(study, v, &findings->variants[findings->variant_count++]);
         study->outcome.variants[v].matrix = NULL; /* it is the findings' */
     }
     for (size_t m = 0; m < study->setup.model_count; m++)
@@ -414,10 +402,12 @@ rue_status rue_study_findings(struct rue_study *study, struct rue_findings **out
     if (status == RUE_OK) {
         findings->profiles = study->outcome.profiles;
         fill_provenance(study, findings);
-        status = rue_further_answers_find(findings, &study->setup.goal.search.rules, error);
-        if (status != RUE_OK) rue_further_answers_close(findings);
+        status = rue_findings_fill(findings, &study->setup.goal.search.rules, error);
     }
+    bool is_unsteady = status == RUE_OK && rue_findings_is_unsteady(findings);
+    for (size_t v = 0; status == RUE_OK && v < count; v++)
+        status = judge_variant(study, v, is_unsteady, &findings->variants[v], error);
     if (status == RUE_OK) return *out = findings, RUE_OK;
-    rue_tally_findings_close(findings);
+    rue_findings_close(findings);
     return status;
 }

@@ -4,11 +4,9 @@
 
 #include "study_parts.h"
 
-/* Stores the findings as a recommendation.json, with their ledger, which is added to `findings`. RUE_STORE,
- * RUE_MEMORY. */
+/* Stores the findings, with their ledger, which is added to `findings`. RUE_STORE, RUE_MEMORY. */
 rue_status rue_study_keep_findings(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
-                                   struct rue_findings *findings, bool under_way,
-                                   rue_error *error) RUE_MUST_CHECK;
+                                   struct rue_findings *findings, rue_error *error) RUE_MUST_CHECK;
 
 /* For a run that ended early: whether the last result in the store recommends something for a variant for
  * which `findings` do not; if the run `failed` without a recommendation, for any variant. Then `out`
@@ -20,26 +18,26 @@ bool rue_study_keep_earlier(const struct rue_study_setup *setup, struct rue_stud
 rue_status rue_study_load_changes(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
                                   rue_error *error) RUE_MUST_CHECK;
 
-/* Stores the run's scenario and known changes, in case it is killed. RUE_STORE, RUE_MEMORY. */
+/* Stores the run's scenarios and rules, in case it is killed. RUE_STORE, RUE_MEMORY. */
 rue_status rue_study_note_under_way(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
                                     rue_error *error) RUE_MUST_CHECK;
 
 /* Adds a change to the ledger and the store. Trials that may have been made before or after it are not
  * reused. RUE_STORE, RUE_MEMORY. */
-rue_status rue_study_note_change(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
-                                 const struct rue_notice *notice, rue_error *error) RUE_MUST_CHECK;
+rue_status rue_study_note_change(struct rue_study_ledger *ledger, const struct rue_notice *notice,
+                                 rue_error *error) RUE_MUST_CHECK;
 
 /* The same for a node of a farm that was dropped; its discarded trials are not reused. */
-rue_status rue_study_note_dropped(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
-                                  const struct rue_dropped_node *node, rue_error *error) RUE_MUST_CHECK;
+rue_status rue_study_note_dropped(struct rue_study_ledger *ledger, const struct rue_dropped_node *node,
+                                  rue_error *error) RUE_MUST_CHECK;
 
 /* Applies the rules to a variant, and compares the recommendation with the baselines. The caller closes
  * `*out`. RUE_MEMORY. */
 rue_status rue_study_select(const struct rue_study *study, size_t variant, struct rue_selection **out,
-                            struct rue_baseline_findings *baselines, rue_error *error) RUE_MUST_CHECK;
+                            rue_error *error) RUE_MUST_CHECK;
 
 /* Applies the rules to all variants. `*out` borrows from the study but owns the matrices from then on; close
- * it with rue_further_answers_close and rue_tally_findings_close. */
+ * it with rue_findings_close. */
 rue_status rue_study_findings(struct rue_study *study, struct rue_findings **out,
                               rue_error *error) RUE_MUST_CHECK;
 

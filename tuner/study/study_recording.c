@@ -97,8 +97,8 @@ rue_status rue_study_judge_recording(const struct rue_study_setup *setup,
     *out = (struct rue_replayed){
         .table_s = rue_study_recording_s(setup, index), .mean_regret_ratio = NAN, .max_regret_ratio = NAN};
     for (size_t i = 0; i < ledger->row_count; i++) {
-        const struct rue_trial_row *row = &ledger->rows[i].trial;
-        if (!rue_variant_equal(&row->request.variant, &setup->variants[index].variant)) continue;
+        const struct rue_ledger_trial *row = &ledger->rows[i].trial;
+        if (ledger->rows[i].variant != index) continue;
         out->spent_s += row->result.cost_ns > 0 ? (double)row->result.cost_ns / 1e9 : 0;
         out->trials += row->result.outcome == RUE_TRIAL_OK;
     }

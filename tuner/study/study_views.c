@@ -105,10 +105,8 @@ static double posterior_error(const struct rue_study *study, const struct rue_le
 {
     const struct rue_trial_result *result = &row->trial.result;
     const struct rue_speed_history *speeds = &study->ledger.speeds;
-    struct rue_question question = {.measure = RUE_JOINT,
-                                    .scenario = row->model,
-                                    .config = row->config,
-                                    .images = row->trial.request.images};
+    struct rue_question question = {
+        .measure = RUE_JOINT, .scenario = row->model, .config = row->config, .images = row->trial.images};
     double expected_s;
     if (result->end_to_end_ns <= 0 || !study->setup.plan.strategy->expect(state, &question, &expected_s, sd))
         return 0;

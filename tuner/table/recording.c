@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "findings_fill.h"
 #include "hash.h"
 
 enum { BATCHES_MIN = 8, JOBS_LISTED = 8 };
@@ -114,8 +115,7 @@ static void find_knobs(struct rue_recording *recording)
 /* Lists what the table has for the job. */
 static rue_status list_contents(struct rue_recording *recording, rue_error *error)
 {
-    static const struct rue_ranking_rules rules = {.top_n = 1};
-    rue_status status = rue_tally_make_findings(&recording->table.tally, &rules, &recording->findings, error);
+    rue_status status = rue_tally_make_findings(&recording->table.tally, &recording->findings, error);
     if (status != RUE_OK) return status;
     recording->min_trials = SIZE_MAX;
     for (size_t v = 0; status == RUE_OK && v < recording->findings->variant_count; v++) {
@@ -192,7 +192,7 @@ rue_status rue_recording_open(const char *path, const char *map, uint64_t images
 void rue_recording_close(struct rue_recording *recording)
 {
     if (!recording) return;
-    rue_tally_findings_close(recording->findings);
+    rue_findings_close(recording->findings);
     rue_table_close(&recording->table);
     free(recording);
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "array.h"
+#include "findings_fill.h"
 
 rue_status rue_tally_find_group(struct rue_tally *tally, const char *key, size_t *out, bool *created,
                                 rue_error *error)
@@ -153,19 +154,16 @@ static rue_status fill_matrix(const struct slice *slice, struct rue_cost_matrix 
     return status;
 }
 
-static rue_status fill_tally_variant(const struct slice *slice, const struct rue_ranking_rules *rules,
-                                     struct rue_variant_findings *out, rue_error *error)
+static rue_status fill_tally_variant(const struct slice *slice, struct rue_variant_findings *out,
+                                     rue_error *error)
 {
     struct rue_cost_matrix *matrix = NULL;
-    struct rue_selection *selection = NULL;
     rue_status status = open_group_matrix(slice, &matrix, error);
     if (status == RUE_OK) status = fill_matrix(slice, matrix, error);
-    if (status == RUE_OK) status = rue_ranking_rules_select(rules, matrix, &selection, error);
     if (status != RUE_OK) return rue_cost_matrix_close(matrix), status;
     *out = slice->tally->groups[slice->trials[0]->group];
     out->models_unnamed &= matrix->model_count == 1;
     out->matrix = matrix;
-    out->selection = selection;
     return RUE_OK;
 }
 
@@ -175,8 +173,8 @@ static int compare_model_names(const void *a, const void *b, void *context)
     return strcmp(texts[*(const size_t *)a], texts[*(const size_t *)b]);
 }
 
-static rue_status fill_variants(const struct rue_tally *tally, const struct rue_ranking_rules *rules,
-                                struct rue_findings *findings, rue_error *error)
+static rue_status fill_variants(const struct rue_tally *tally, struct rue_findings *findings,
+                                rue_error *error)
 {
     rue_status status = RUE_OK;
     const struct rue_tally_trial **sorted = malloc((tally->trial_count + 1) * sizeof *sorted);
@@ -198,7 +196,7 @@ static rue_status fill_variants(const struct rue_tally *tally, const struct rue_
         for (end = first + 1; end < count && sorted[end]->group == sorted[first]->group;) end++;
         slice.trials = sorted + first;
         slice.count = end - first;
-        status = fill_tally_variant(&slice, rules, &findings->variants[findings->variant_count], error);
+        status = fill_tally_variant(&slice, &findings->variants[findings->variant_count], error);
         findings->variant_count += status == RUE_OK;
     }
     qsort(findings->variants, findings->variant_count, sizeof *findings->variants, rue_findings_compare);
@@ -210,53 +208,13 @@ out:
     return status;
 }
 
-rue_status rue_tally_make_findings(const struct rue_tally *tally, const struct rue_ranking_rules *rules,
-                                   struct rue_findings **out, rue_error *error)
+rue_status rue_tally_make_findings(const struct rue_tally *tally, struct rue_findings **out, rue_error *error)
 {
-    rue_status status =
-        rue_ranking_rules_check(rules, (const char *const *)tally->models.texts, tally->models.count, error);
-    if (status != RUE_OK) return status;
     struct rue_findings *findings = calloc(1, sizeof *findings);
     if (findings) findings->variants = calloc(tally->group_count + 1, sizeof *findings->variants);
-    status = findings && findings->variants ? fill_variants(tally, rules, findings, error)
-                                            : rue_fail_memory(error, "findings", sizeof *findings);
-    if (status != RUE_OK) return rue_tally_findings_close(findings), status;
+    rue_status status = findings && findings->variants ? fill_variants(tally, findings, error)
+                                                       : rue_fail_memory(error, "findings", sizeof *findings);
+    if (status != RUE_OK) return rue_findings_close(findings), status;
     *out = findings;
-    return RUE_OK;
-}
-
-void rue_tally_findings_close(struct rue_findings *findings)
-{
-    if (!findings) return;
-    for (size_t v = 0; v < findings->variant_count; v++) {
-        rue_selection_close((struct rue_selection *)findings->variants[v].selection);
-        rue_cost_matrix_close((struct rue_cost_matrix *)findings->variants[v].matrix);
-    }
-    free(findings->variants);
-    free(findings);
-}
-
-rue_status rue_tally_check_recommended(const struct rue_findings *findings, rue_error *error)
-{
-    bool feasible = false; /* false: every trial failed or was infeasible */
-    for (size_t v = 0; v < findings->variant_count; v++) {
-        const struct rue_trial_findings *trials = &findings->variants[v].trials;
-        feasible |= trials->ok || !(trials->failed || trials->infeasible || trials->timeout);
-    }
-    for (size_t v = 0; v < findings->variant_count; v++) {
-        char name[PATH_MAX + 128];
-        bool further = rue_findings_compares_ranks(findings) && findings->variants[v].job.ranks != 1;
-        if (further || findings->variants[v].selection->recommended != RUE_NONE) continue;
-        rue_findings_name_among(findings, &findings->variants[v], name, sizeof name);
-        if (findings->run.partial && feasible)
-            return rue_fail(error, RUE_INCONCLUSIVE,
-                            "nothing to recommend for %s so far (%s): run the same 'rue tune' again to "
-                            "continue, or raise --budget",
-                            name, findings->run.partial_reason);
-        return rue_fail(error, RUE_INFEASIBLE,
-                        "nothing to recommend for %s: no configuration could be measured on every model; fix "
-                        "the reasons in the report, or leave out a model",
-                        name);
-    }
     return RUE_OK;
 }

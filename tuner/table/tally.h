@@ -1,11 +1,10 @@
-/* A tally: joint trials from a table (table.h) or a store (record.h), and their ranking. Trials are sorted by
+/* A tally: joint trials from a table (table.h) or a store (record.h). Trials are sorted by
  * group (one data mode under the same conditions), model and configuration. */
 #ifndef RUE_TALLY_H
 #define RUE_TALLY_H
 
 #include "findings.h"
 #include "names.h"
-#include "ranking_rules.h"
 
 enum { RUE_TALLY_GROUPS_MAX = 1000, RUE_TALLY_CELLS_MAX = 8000000 };
 
@@ -40,16 +39,11 @@ rue_status rue_tally_copy_text(struct rue_tally *tally, const char *text, const 
 rue_status rue_tally_add_trial(struct rue_tally *tally, const struct rue_tally_trial *trial,
                                const char *model, rue_error *error) RUE_MUST_CHECK;
 
-/* Applies the rules. Variants are in the order of rue_findings_compare, configurations in grid order, models
- * by name. Only the variants of the findings are filled in; they borrow from the tally. RUE_USAGE: a weight
- * of an unknown model; RUE_DATA: a group has too many cells; RUE_MEMORY. */
-rue_status rue_tally_make_findings(const struct rue_tally *tally, const struct rue_ranking_rules *rules,
-                                   struct rue_findings **out, rue_error *error) RUE_MUST_CHECK;
-void rue_tally_findings_close(struct rue_findings *findings);
-
-/* RUE_OK if every variant has a recommendation. RUE_INCONCLUSIVE: not yet, as the run ended early; else
- * RUE_INFEASIBLE. */
-rue_status rue_tally_check_recommended(const struct rue_findings *findings, rue_error *error) RUE_MUST_CHECK;
+/* Findings with matrices, to be filled (findings_fill.h). Variants are in the order of rue_findings_compare,
+ * configurations in grid order, models by name. Only the variants are filled in; they borrow from the tally.
+ * RUE_DATA: a group has too many cells; RUE_MEMORY. */
+rue_status rue_tally_make_findings(const struct rue_tally *tally, struct rue_findings **out,
+                                   rue_error *error) RUE_MUST_CHECK;
 
 /* The tally is empty afterwards. */
 void rue_tally_close(struct rue_tally *tally);

@@ -11,7 +11,7 @@ import sqlite3
 import pytest
 
 import wording
-from conftest import cluster, edit_trials, error_line, expect_failure, finish, make_table, wait_until
+from conftest import cluster, edit_store, error_line, expect_failure, finish, make_table, wait_until
 
 LONG = bool(os.environ.get("RUE_LONG_TESTS"))
 SEED = int(os.environ.get("RUE_SEED", random.randrange(1 << 30)))
@@ -75,7 +75,7 @@ def test_crafted_rows_are_shown_or_refused(rue, whole):
         shutil.rmtree(out, ignore_errors=True)
         shutil.copytree(rue.folder / "whole", out)
         change = ";".join(draw_change(dice, columns, trials) for _ in range(dice.choice([1, 1, 3])))
-        edit_trials(out / "study.db", change)
+        edit_store(out / "study.db", change)
         for command in dice.sample(COMMANDS, len(COMMANDS) if LONG else 3):
             trial = str(dice.choice(trials))
             done = rue(*words, "out") if command == "tune" else rue(*(trial if word == "TRIAL" else word for word in command))
@@ -91,7 +91,7 @@ PARTS = [dict(load_wait_ns=900), dict(first_batch_ns=900, load_wait_ns=900), dic
 
 def test_parts_that_are_longer_than_the_whole_are_shares_of_it(rue, whole):
     for parts in PARTS:
-        edit_trials(rue.folder / "whole/study.db", "UPDATE trial SET end_to_end_ns = 1, " + ", ".join(f"{name} = {value}" for name, value in parts.items()))
+        edit_store(rue.folder / "whole/study.db", "UPDATE trial SET end_to_end_ns = 1, " + ", ".join(f"{name} = {value}" for name, value in parts.items()))
         done = rue("show", "whole", "--trial", str(whole[2][0]))
         assert done.returncode == 0 and "Sanitizer" not in done.stderr, (parts, done.stderr)
         shares = [float(share) for share in re.findall(r"([\d.]+) %", done.stdout)]
@@ -107,11 +107,11 @@ def test_a_row_that_becomes_unreadable_ends_a_run_whose_budget_is_spent(rue, scr
     words = ["tune", "--runner", one.command, "--strategy", "grid", "--quiet", "--out", "out"]
     assert rue(*words).returncode == 0
     store, last, asked = rue.folder / "out/study.db", "(SELECT max(id) FROM trial)", len(one.joint())
-    edit_trials(store, f"DELETE FROM trial WHERE measure = 'joint' AND id < {last}")
+    edit_store(store, f"DELETE FROM trial WHERE measure = 'joint' AND id < {last}")
     one.write(delay_s=1)
     process = rue.start(*words, "--budget", "2trials")
     wait_until(lambda: len(one.joint()) > asked, process)
-    edit_trials(store, f"UPDATE trial SET read_bytes = 1 << 60 WHERE id = {last}")
+    edit_store(store, f"UPDATE trial SET read_bytes = 1 << 60 WHERE id = {last}")
     code, _, err = finish(process)
     assert code == 6 and wording.CANNOT_READ_ITS_COLUMN in err, err
 

@@ -109,7 +109,7 @@ FOREIGN = {
     "a check": ("ALTER TABLE trial ADD COLUMN g TEXT CHECK (length(hex(randomblob(1000000))) > 0)", ["table trial", ', g ']),
     "a check of rue's column": (schema("started_ns INTEGER NOT NULL", "started_ns INTEGER NOT NULL CHECK(started_ns)"),
                                 ["table trial", '"CHECK(started_ns)']),
-    "a check of the table": (schema("INTEGER /* hash of findings */", "INTEGER, CHECK (id > 0)", "run"), ["table run", "CHECK"]),
+    "a check of the table": (schema("NULL: none */", "NULL: none */, CHECK (id > 0)", "run"), ["table run", "CHECK"]),
     "a line comment": (schema("/* clock */", "-- x", "trial") + "; " + schema("trial (", "trial ( --", "trial"), ["study.db"]),
     "another type": (schema("end_to_end_ns INTEGER", "end_to_end_ns TEXT"), ["table trial", '"TEXT ']),
     "another key": (schema("id INTEGER PRIMARY KEY", "id INTEGER", "run"), ["table run"]),

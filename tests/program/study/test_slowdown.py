@@ -84,9 +84,7 @@ def discard_study(rue, one):
 def doubted(rue):
     """The trials of which nobody knows whether they were made before the first change: [from, up to]."""
     with contextlib.closing(sqlite3.connect(rue.folder / "out/study.db")) as db:
-        (text,) = db.execute("SELECT findings FROM run ORDER BY id DESC").fetchone()
-    notice = json.loads(text)["notices"][0]
-    return notice["unsure_from"], notice["unsure_until"]
+        return db.execute("SELECT unsure_from, unsure_until FROM change ORDER BY run_id DESC, id").fetchone()
 
 
 def marked(rue):

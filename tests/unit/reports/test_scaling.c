@@ -6,7 +6,7 @@ enum { ROWS = 5, SAMPLES = 6 };
 
 static const char *const models[] = {"none"};
 static struct fixture fixture;
-static struct rue_trial_row trials[ROWS];
+static struct rue_trial_result results[ROWS];
 static struct rue_scaling_row rows[ROWS];
 static struct rue_usage_sample samples[SAMPLES];
 static struct rue_scaling scaling;
@@ -27,8 +27,7 @@ static void setup(void)
     for (int v = 0; v < 2; v++) strcpy(fixture.variants[v].job.workload.cache, v ? "cold" : "warm");
     for (size_t i = 0; i < ROWS; i++) {
         double s = (order[i][0] ? tensor_s : raw_s)[order[i][1]];
-        struct rue_trial_result *result = &trials[i].result;
-        trials[i].id = i + 1;
+        struct rue_trial_result *result = &results[i];
         *result = rue_trial_result_empty();
         result->outcome = s > 0 ? RUE_TRIAL_OK : RUE_TRIAL_FAILED;
         if (s > 0) {
@@ -37,8 +36,11 @@ static void setup(void)
         } else {
             strcpy(result->reason, "it broke, \"so\"");
         }
-        rows[i] =
-            (struct rue_scaling_row){.variant = order[i][0], .config = order[i][1], .trial = &trials[i]};
+        rows[i] = (struct rue_scaling_row){.variant = order[i][0],
+                                           .config = order[i][1],
+                                           .trial = i + 1,
+                                           .loaders = 1,
+                                           .result = &results[i]};
     }
     for (int i = 0; i < SAMPLES; i++)
         samples[i] = (struct rue_usage_sample){.time_s = i + 1,
@@ -110,7 +112,7 @@ Test(scaling, a_curve_marks_its_saturation)
     expect(text, "failed");
     cr_assert(!strstr(text, "nan"), "%s", text);
     free(text);
-    trials[0].result.end_to_end_ns = INT64_C(4900000000); /* 64/8 */
+    results[0].end_to_end_ns = INT64_C(4900000000); /* 64/8 */
     text = written(NULL);
     expect(text, ": 8 workers are the fastest, 204 images/s; 4 workers already reach 98 % of that.");
     free(text);
@@ -133,7 +135,7 @@ Test(scaling, files_without_a_trial_have_their_header)
 
 Test(scaling, no_point_is_fastest_without_a_rate)
 {
-    for (int i = 0; i < ROWS; i++) trials[i].result.outcome = RUE_TRIAL_FAILED;
+    for (int i = 0; i < ROWS; i++) results[i].outcome = RUE_TRIAL_FAILED;
     char *text = written(NULL);
     cr_assert_not(strstr(text, "astest"), "%s", text);
     free(text);
@@ -157,7 +159,7 @@ Test(scaling, json_has_null_for_unknown_values)
 
 Test(scaling, a_trial_in_the_wrong_cache_state_is_reported)
 {
-    trials[0].result.cache_missed = 1;
+    results[0].cache_missed = 1;
     char *text = written(NULL);
     expect(text, "1 trial was not warm, even when repeated");
     free(text);
@@ -166,10 +168,10 @@ Test(scaling, a_trial_in_the_wrong_cache_state_is_reported)
 /* The second row ran from 1.5 to 5.5 s. */
 static void watch(size_t count)
 {
-    struct rue_trial_row *trial = &trials[rows[1].trial - trials];
-    trial->started_ns = 1000000000;
-    trial->result.cost_ns = 4500000000;
-    trial->result.end_to_end_ns = 4000000000;
+    struct rue_trial_result *result = &results[rows[1].trial - 1];
+    rows[1].started_ns = 1000000000;
+    result->cost_ns = 4500000000;
+    result->end_to_end_ns = 4000000000;
     rows[1].sampled = true;
     scaling.samples = samples;
     scaling.sample_count = count;
@@ -208,7 +210,7 @@ Test(scaling, samples_of_a_discarded_trial_do_not_count_for_the_next)
 
 Test(scaling, a_trial_with_few_samples_uses_its_own_figures)
 {
-    struct rue_trial_result *result = &trials[rows[1].trial - trials].result;
+    struct rue_trial_result *result = &results[rows[1].trial - 1];
     result->anon_peak_bytes = 700000000;
     result->file_peak_bytes = 71000000;
     result->read_bytes = 99000000;

@@ -1,4 +1,4 @@
-#include "further_answers.h"
+#include "findings_fill.h"
 
 #include "findings_fixture.h"
 #include "ranking_options.h"

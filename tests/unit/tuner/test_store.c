@@ -239,7 +239,7 @@ Test(store, the_nth_row_is_the_nth_oldest)
     rue_store_close(store);
 }
 
-Test(store, doubtful_rows_are_not_reused_until_the_store_is_closed)
+Test(store, rows_around_a_change_that_the_run_knows_are_not_reused)
 {
     struct cell cell = cell_sample();
     struct rue_trial_result result = result_sample();
@@ -247,8 +247,12 @@ Test(store, doubtful_rows_are_not_reused_until_the_store_is_closed)
     rue_error error = {0};
     uint64_t ids[4];
     for (int i = 0; i < 4; i++) ids[i] = add_or_die(store, &cell, &result);
-    cr_assert(rue_store_mark_doubtful(store, ids[0], ids[1], NULL, &error) == RUE_OK, "%s", error.message);
-    cr_assert(rue_store_mark_doubtful(store, ids[2], ids[3], NULL, &error) == RUE_OK, "%s", error.message);
+    cr_assert(rue_store_begin_run(store, "", "", "", &rue_own_knobs, &error) == RUE_OK, "%s", error.message);
+    for (int i = 0; i < 4; i += 2) {
+        struct rue_notice notice = {.uncertain = ids[i], .uncertain_end = ids[i + 1], .load_ratio = 1};
+        rue_status status = rue_store_add_row(store, RUE_STORE_CHANGES, &notice, &error);
+        cr_assert(status == RUE_OK && notice.run_id == 1, "%s", error.message);
+    }
     cr_assert(find_id(store, &cell, 0) == ids[1] && find_id(store, &cell, 1) == ids[3]);
     cr_assert(find_id(store, &cell, 2) == 0 && count_rows(store) == 4);
     rue_store_close(store);
@@ -418,7 +422,6 @@ Test(store, the_search_uses_the_index)
     sqlite3 *db = NULL;
     sqlite3_stmt *plan = NULL;
     cr_assert(sqlite3_open(path, &db) == SQLITE_OK &&
-                  sqlite3_exec(db, RUE_STORE_DOUBTFUL_SQL, NULL, NULL, NULL) == SQLITE_OK &&
                   sqlite3_prepare_v2(db, sql, -1, &plan, NULL) == SQLITE_OK,
               "%s", sqlite3_errmsg(db));
     cr_assert(sqlite3_step(plan) == SQLITE_ROW, "no plan");

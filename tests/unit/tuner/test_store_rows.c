@@ -99,13 +99,15 @@ static struct rue_config draw_config(void)
     return config;
 }
 
+static const struct rue_store_layout *const trials = &rue_store_layouts[RUE_STORE_TRIALS];
+
 /* Sets the members of all columns. */
 static void draw_trial(struct rue_store_trial *out)
 {
     static const char ranks[] = "[{\"rank\":0,\"node\":\"n0\",\"read_bytes\":5}]";
     *out = (struct rue_store_trial){.result = rue_trial_result_empty()};
-    for (int c = 0; c < rue_store_column_count; c++) {
-        const struct rue_store_column *column = &rue_store_columns[c];
+    for (int c = 0; c < trials->column_count; c++) {
+        const struct rue_store_column *column = &trials->columns[c];
         void *member = (char *)out + column->offset;
         switch (column->kind) {
         case RUE_STORE_TEXT:
@@ -127,7 +129,7 @@ static void draw_trial(struct rue_store_trial *out)
         case RUE_STORE_TIMES:
             draw_times(member, (size_t *)((char *)out + column->bytes));
             break;
-        case RUE_STORE_JSON:
+        case RUE_STORE_STRING:
             *(char **)member = draw(2) ? strdup(ranks) : NULL;
             break;
         case RUE_STORE_WORKLOAD:
@@ -159,7 +161,7 @@ static bool column_equal(const struct rue_store_column *column, const struct rue
     const void *left = (const char *)a + column->offset, *right = (const char *)b + column->offset;
     double x, y;
     char first[RUE_WORKLOAD_TEXT_BYTES], second[RUE_WORKLOAD_TEXT_BYTES];
-    const char *text = column->kind == RUE_STORE_JSON ? *(char *const *)left : NULL;
+    const char *text = column->kind == RUE_STORE_STRING ? *(char *const *)left : NULL;
     if (column->role == RUE_STORE_GENERATED) return true;
     switch (column->kind) {
     case RUE_STORE_TEXT:
@@ -170,7 +172,7 @@ static bool column_equal(const struct rue_store_column *column, const struct rue
         return x == y || (isnan(x) && isnan(y));
     case RUE_STORE_TIMES:
         return times_equal(column, a, b);
-    case RUE_STORE_JSON:
+    case RUE_STORE_STRING:
         return text ? strcmp(text, *(char *const *)right) == 0 : !*(char *const *)right;
     case RUE_STORE_WORKLOAD:
         rue_workload_canonical(left, first);
@@ -198,9 +200,9 @@ static bool add_trial(struct rue_store *store, const struct rue_store_trial *tri
                                             trial->started_ns, NULL, &error);
     if (status == RUE_OK) return true;
     bool named = false;
-    for (int c = 0; c < rue_store_column_count; c++) {
+    for (int c = 0; c < trials->column_count; c++) {
         char text[80];
-        snprintf(text, sizeof text, "was not stored, because its column %s could", rue_store_columns[c].name);
+        snprintf(text, sizeof text, "was not stored, because its column %s could", trials->columns[c].name);
         named |= strstr(error.message, text) != NULL;
     }
     cr_assert(status == RUE_STORE && named, "%s", error.message);
@@ -228,10 +230,10 @@ Test(store_rows, what_is_written_is_read_back_equal)
         rue_error error = {0};
         cr_assert(rue_store_next_trial(store, &found, &back, &error) == RUE_OK, "RUE_SEED=%" PRIu64 ": %s",
                   seed, error.message);
-        for (int c = 0; found && c < rue_store_column_count; c++)
-            cr_assert(column_equal(&rue_store_columns[c], &added[read], &back),
+        for (int c = 0; found && c < trials->column_count; c++)
+            cr_assert(column_equal(&trials->columns[c], &added[read], &back),
                       "RUE_SEED=%" PRIu64 ": row %zu: %s came back different", seed, read,
-                      rue_store_columns[c].name);
+                      trials->columns[c].name);
         if (found) rue_trial_result_close(&back.result);
     }
     cr_assert(read == count, "RUE_SEED=%" PRIu64 ": %zu rows of %zu", seed, read, count);

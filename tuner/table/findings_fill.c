@@ -1,10 +1,11 @@
-#include "further_answers.h"
+#include "findings_fill.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "names.h"
 #include "trial_options.h"
 
 static const double min_gain_ratio =
@@ -27,8 +28,8 @@ static void find_gains_over(const struct rue_cost_matrix *matrix, double confide
     }
 }
 
-void rue_baseline_gains_find(const struct rue_cost_matrix *matrix, double confidence,
-                             struct rue_selection *selection, struct rue_baseline_findings *baselines)
+static void find_baseline_gains(const struct rue_cost_matrix *matrix, double confidence,
+                                struct rue_selection *selection, struct rue_baseline_findings *baselines)
 {
     const struct rue_baseline_row *kept = NULL;
     baselines->found = selection->recommended;
@@ -50,6 +51,17 @@ void rue_baseline_gains_find(const struct rue_cost_matrix *matrix, double confid
     selection->recommended = kept->config;
     find_gains_over(matrix, confidence, selection, baselines);
 }
+
+rue_status rue_findings_rank(const struct rue_cost_matrix *matrix, const struct rue_ranking_rules *rules,
+                             struct rue_baseline_findings *baselines, struct rue_selection **out,
+                             rue_error *error)
+{
+    rue_status status = rue_ranking_rules_select(rules, matrix, out, error);
+    if (status == RUE_OK) find_baseline_gains(matrix, rules->confidence, *out, baselines);
+    return status;
+}
+
+/* ---- several variants ---- */
 
 struct group {
     const char *scope;
@@ -160,7 +172,7 @@ static void find_gains(const struct group *group, const struct rue_ranking_rules
         row.config = rue_cost_matrix_config(out->matrix, &first->matrix->configs[row.config]);
         if (row.config != RUE_NONE) out->baselines.rows[out->baselines.count++] = row;
     }
-    rue_baseline_gains_find(out->matrix, rules->confidence, selection, &out->baselines);
+    find_baseline_gains(out->matrix, rules->confidence, selection, &out->baselines);
 }
 
 static rue_status find_overall(struct rue_findings *findings, const struct group *group,
@@ -265,6 +277,8 @@ static bool is_measured(const struct rue_variant_findings *variant)
     return ranked > 1;
 }
 
+/* ---- findings ---- */
+
 static rue_status find_answers(const struct rue_findings *findings, struct rue_variant_findings *variant,
                                const struct rue_ranking_rules *rules, rue_error *error)
 {
@@ -294,20 +308,71 @@ static rue_status find_answers(const struct rue_findings *findings, struct rue_v
     return RUE_OK;
 }
 
-rue_status rue_further_answers_find(struct rue_findings *findings, const struct rue_ranking_rules *rules,
-                                    rue_error *error)
+static rue_status check_weights(const struct rue_findings *findings, const struct rue_ranking_rules *rules,
+                                rue_error *error)
 {
+    struct rue_names models = {0};
     rue_status status = RUE_OK;
-    for (size_t v = 0; status == RUE_OK && v < findings->variant_count; v++)
-        status = find_answers(findings, &findings->variants[v], rules, error);
+    size_t number;
+    for (size_t v = 0; rules->weights_origin && v < findings->variant_count; v++) {
+        const struct rue_cost_matrix *matrix = findings->variants[v].matrix;
+        for (size_t m = 0; status == RUE_OK && m < matrix->model_count; m++)
+            status = rue_names_number(&models, matrix->models[m], &number, error);
+    }
+    if (status == RUE_OK)
+        status = rue_ranking_rules_check(rules, (const char *const *)models.texts, models.count, error);
+    rue_names_close(&models);
+    return status;
+}
+
+rue_status rue_findings_fill(struct rue_findings *findings, const struct rue_ranking_rules *rules,
+                             rue_error *error)
+{
+    rue_status status = check_weights(findings, rules, error);
+    for (size_t v = 0; status == RUE_OK && v < findings->variant_count; v++) {
+        struct rue_variant_findings *variant = &findings->variants[v];
+        struct rue_selection *selection = NULL;
+        status = rue_findings_rank(variant->matrix, rules, &variant->baselines, &selection, error);
+        variant->selection = selection;
+        if (status == RUE_OK) status = find_answers(findings, variant, rules, error);
+    }
     return status == RUE_OK ? rue_overall_find(findings, rules, error) : status;
 }
 
-void rue_further_answers_close(struct rue_findings *findings)
+void rue_findings_close(struct rue_findings *findings)
 {
+    if (!findings) return;
     rue_overall_close(findings);
     for (size_t v = 0; v < findings->variant_count; v++) {
         rue_answers_close((struct rue_answers *)findings->variants[v].answers);
-        findings->variants[v].answers = NULL;
+        rue_selection_close((struct rue_selection *)findings->variants[v].selection);
+        rue_cost_matrix_close((struct rue_cost_matrix *)findings->variants[v].matrix);
     }
+    free(findings->variants);
+    free(findings);
+}
+
+rue_status rue_findings_check_recommended(const struct rue_findings *findings, rue_error *error)
+{
+    bool feasible = false; /* false: every trial failed or was infeasible */
+    for (size_t v = 0; v < findings->variant_count; v++) {
+        const struct rue_trial_findings *trials = &findings->variants[v].trials;
+        feasible |= trials->ok || !(trials->failed || trials->infeasible || trials->timeout);
+    }
+    for (size_t v = 0; v < findings->variant_count; v++) {
+        char name[PATH_MAX + 128];
+        bool further = rue_findings_compares_ranks(findings) && findings->variants[v].job.ranks != 1;
+        if (further || findings->variants[v].selection->recommended != RUE_NONE) continue;
+        rue_findings_name_among(findings, &findings->variants[v], name, sizeof name);
+        if (findings->run.partial && feasible)
+            return rue_fail(error, RUE_INCONCLUSIVE,
+                            "nothing to recommend for %s so far (%s): run the same 'rue tune' again to "
+                            "continue, or raise --budget",
+                            name, findings->run.partial_reason);
+        return rue_fail(error, RUE_INFEASIBLE,
+                        "nothing to recommend for %s: no configuration could be measured on every model; fix "
+                        "the reasons in the report, or leave out a model",
+                        name);
+    }
+    return RUE_OK;
 }

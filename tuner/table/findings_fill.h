@@ -1,0 +1,36 @@
+/* Findings from cost matrices: what every command that shows findings computes from them. */
+#ifndef RUE_FINDINGS_FILL_H
+#define RUE_FINDINGS_FILL_H
+
+#include "findings.h"
+#include "ranking_rules.h"
+
+/* Ranks a matrix by `rules`, and fills in the gains of `baselines`, whose rows have names and columns of the
+ * matrix. The best baseline is recommended instead of the best configuration if two conditions hold: that is
+ * at most 0.5 points of regret better, and whole jobs of both on every model do not prove it to be faster.
+ * The caller closes `*out`. RUE_MEMORY. */
+rue_status rue_findings_rank(const struct rue_cost_matrix *matrix, const struct rue_ranking_rules *rules,
+                             struct rue_baseline_findings *baselines, struct rue_selection **out,
+                             rue_error *error) RUE_MUST_CHECK;
+
+/* The same for all variants, which have matrices and facts. Adds the other answers: interval and bound if
+ * none is claimed and there are repeats (none if the machine was unsteady), and `overall`. The memory of
+ * batches is known only for rue's loader. RUE_USAGE as rue_ranking_rules_check, RUE_MEMORY. */
+rue_status rue_findings_fill(struct rue_findings *findings, const struct rue_ranking_rules *rules,
+                             rue_error *error) RUE_MUST_CHECK;
+
+/* Frees findings that were allocated, with matrices, selections and answers. */
+void rue_findings_close(struct rue_findings *findings);
+
+/* Fills in `overall`: the raw variants, the preprocessed ones, and all of them, each if there are several
+ * with common configurations. Close it even if this fails. RUE_MEMORY. */
+rue_status rue_overall_find(struct rue_findings *findings, const struct rue_ranking_rules *rules,
+                            rue_error *error) RUE_MUST_CHECK;
+void rue_overall_close(struct rue_findings *findings);
+
+/* RUE_OK if every variant has a recommendation. RUE_INCONCLUSIVE: not yet, as the run ended early; else
+ * RUE_INFEASIBLE. */
+rue_status rue_findings_check_recommended(const struct rue_findings *findings,
+                                          rue_error *error) RUE_MUST_CHECK;
+
+#endif
