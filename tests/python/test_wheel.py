@@ -147,8 +147,8 @@ def test_a_repaired_wheel_works_in_an_empty_environment(tools, tmp_path):
     wheel = build_wheel(tools, tmp_path)
     check_contents(wheel)
     empty, photos = tmp_path / "empty", tmp_path / "photos"
-    run(sys.executable, "-m", "venv", empty)
-    run(empty / "bin/pip", "install", "-q", "--no-deps", wheel)
+    run(sys.executable, "-m", "venv", "--without-pip", empty)
+    run(tools / "pip", "--python", empty / "bin/python", "install", "-q", "--no-deps", wheel)
     packages = next(empty.rglob("rue_tuner")).parent
     check_shared_object(packages)
     check_program(empty, photos, tmp_path / "study")
