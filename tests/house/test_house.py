@@ -11,8 +11,8 @@ from conftest import PROGRAM, ROOT
 
 pytestmark = pytest.mark.quick
 
-FILE_LINES, FUNCTION_LINES = 600, 80
-STRUCT_FIELDS = 20
+FILE_LINES, FUNCTION_LINES, FLOORS = 600, 80, 7
+STRUCT_FIELDS, PARAMETERS = 20, 6
 TESTS = ["tests", *(f"tests/{part}" for part in ("bench", "faults", "fixtures", "fuzz", "gpu", "house", "race")),
          *(f"tests/{kind}/{path.name}" for kind in ("unit", "program") for path in sorted((ROOT / "tests" / kind).iterdir()))]
 # What librue offers: everything may include it, but for folders that do no I/O (MUST_NOT).
@@ -166,6 +166,26 @@ def test_no_struct_is_wide():
                 wide[f"{path.name}: {name}"] = fields
     assert seen > 200
     assert wide == {}
+
+
+@pytest.mark.parametrize("folder", FOLDERS[1:])
+def test_a_folder_has_few_floors(folder):
+    """A file and its header are a room, which stands above all rooms that it includes, and none above it."""
+    rooms = {}
+    for path in sources(folder):
+        found = set(re.findall(r'#include "(\w+)\.h"', path.read_text())) - {path.stem}
+        rooms.setdefault(path.stem, set()).update(name for name in found if (ROOT / folder / f"{name}.h").exists())
+    floors = {}
+    for room in graphlib.TopologicalSorter(rooms).static_order():
+        floors[room] = 1 + max((floors[below] for below in rooms.get(room, ())), default=0)
+    assert max(floors.values(), default=0) <= FLOORS, sorted(floors.items(), key=lambda item: item[1])
+
+
+def test_functions_have_few_parameters():
+    for path in (path for folder in FOLDERS if folder.startswith("tuner") for path in sources(folder, ".c")):
+        text = re.sub(r"/\*.*?\*/", "", path.read_text(), flags=re.DOTALL)
+        for name, words in re.findall(r"^\w[\w \*]*?\b(\w+)\(([^;{}]*)\)\n\{", text, re.MULTILINE):
+            assert words.count(",") < PARAMETERS, f"{path.relative_to(ROOT)}: {name}"
 
 
 def test_the_picture_of_the_architecture_matches_the_includes():

@@ -40,11 +40,20 @@ static double median_ns(uint64_t *times, size_t count)
     return ((double)times[(count - 1) / 2] + (double)times[count / 2]) / 2;
 }
 
-/* Measures one batch size. `reason` says why it is infeasible; `note` keeps the runner's first note. */
-static rue_status measure_size(const struct rue_calibration_goal *goal, struct rue_runners *runners,
-                               const struct rue_profile *model, int size, double *batch_ns,
-                               char reason[RUE_REASON_BYTES], char note[RUE_REASON_BYTES], rue_error *error)
+struct calibrator {
+    const struct rue_calibration_goal *goal;
+    struct rue_runners *runners;
+    const struct rue_profile *models; /* as requested */
+    struct rue_calibration *out;
+};
+
+/* Measures one batch size. The model's reason says why it is infeasible; the note is the runner's first. */
+static rue_status measure_size(const struct calibrator *c, size_t index, int size, double *batch_ns,
+                               rue_error *error)
 {
+    const struct rue_calibration_goal *goal = c->goal;
+    const struct rue_profile *model = &c->models[index];
+    char *reason = c->out->reasons[index], *note = c->out->note;
     char profile[RUE_PROFILE_JSON_BYTES];
     struct rue_trial_result result;
     struct rue_trial_request request = {.measure = RUE_COMPUTE,
@@ -57,7 +66,7 @@ static rue_status measure_size(const struct rue_calibration_goal *goal, struct r
     request.config.value[RUE_PIN_MEMORY] = goal->pin_memory;
     rue_profile_json(model, profile);
     rue_status status =
-        rue_runner_trial(&runners->at[0], &request, profile, 2 * goal->timeout_ns, &result, error);
+        rue_runner_trial(&c->runners->at[0], &request, profile, 2 * goal->timeout_ns, &result, error);
     *batch_ns = result.compute_count ? median_ns(result.batch_compute_ns, result.compute_count) : 0;
     bool ok = status == RUE_OK && result.outcome == RUE_TRIAL_OK;
     snprintf(reason, RUE_REASON_BYTES, "%s", ok ? "" : result.reason);
@@ -71,18 +80,16 @@ static rue_status measure_size(const struct rue_calibration_goal *goal, struct r
     return status;
 }
 
-static rue_status measure_model(const struct rue_calibration_goal *goal, struct rue_runners *runners,
-                                const struct rue_profile *model, size_t index, struct rue_calibration *out,
-                                rue_error *error)
+static rue_status measure_model(const struct calibrator *c, size_t index, rue_error *error)
 {
-    struct rue_profile *table = &out->table.profiles[index];
-    char *reason = out->reasons[index];
+    const struct rue_calibration_goal *goal = c->goal;
+    struct rue_profile *table = &c->out->table.profiles[index];
+    const char *reason = c->out->reasons[index];
     table->measured = true;
     for (size_t i = 0; i < goal->batch_size_count; i++) {
         double batch_ns;
-        rue_progress_show(goal->progress, "%s, batch size %d", model->name, goal->batch_sizes[i]);
-        rue_status status =
-            measure_size(goal, runners, model, goal->batch_sizes[i], &batch_ns, reason, out->note, error);
+        rue_progress_show(goal->progress, "%s, batch size %d", c->models[index].name, goal->batch_sizes[i]);
+        rue_status status = measure_size(c, index, goal->batch_sizes[i], &batch_ns, error);
         if (status != RUE_OK) return status;
         if (*reason) break;
         table->batch_size[table->points] = (uint32_t)goal->batch_sizes[i];
@@ -92,18 +99,18 @@ static rue_status measure_model(const struct rue_calibration_goal *goal, struct 
     return RUE_OK;
 }
 
-static rue_status measure_all(const struct rue_calibration_goal *goal, struct rue_runners *runners,
-                              const struct rue_profile *models, struct rue_calibration *out, rue_error *error)
+static rue_status measure_all(const struct calibrator *c, rue_error *error)
 {
     size_t points = 0;
-    const struct rue_hello *hello = runners->hello;
+    struct rue_calibration *out = c->out;
+    const struct rue_hello *hello = c->runners->hello;
     snprintf(out->runner, sizeof out->runner, "%s", hello->runner);
     snprintf(out->machine_json, sizeof out->machine_json, "%s", hello->machine_json);
     char device[sizeof out->title];
     memcpy(device, out->title, sizeof device);
     rue_calibration_title(device, out->on_gpu, out->machine_json, out->title, sizeof out->title);
     for (size_t m = 0; m < out->table.count; m++) {
-        rue_status status = measure_model(goal, runners, &models[m], m, out, error);
+        rue_status status = measure_model(c, m, error);
         if (status != RUE_OK) return status;
         points += out->table.profiles[m].points;
     }
@@ -152,7 +159,7 @@ rue_status rue_calibration_run(const struct rue_calibration_goal *goal, struct r
     *out = (struct rue_calibration){0};
     rue_status status = list_models(goal, models, out, error);
     if (status == RUE_OK) status = rue_runners_open(&(struct rue_runner_address){0}, NULL, &runners, error);
-    if (status == RUE_OK) status = measure_all(goal, runners, models, out, error);
+    if (status == RUE_OK) status = measure_all(&(struct calibrator){goal, runners, models, out}, error);
     rue_runners_close(runners);
     free(models);
     return status;

@@ -67,7 +67,7 @@ rue_status rue_prepare_classes_open(const struct rue_source *source, bool by_nam
 /* Names are read back in the order of their bytes, and only those of images. */
 rue_status rue_prepare_classes_check_list(struct rue_prepare_classes *classes,
                                           const struct rue_source *source, const struct rue_sampler *sampler,
-                                          uint64_t count, char *why, size_t bytes, rue_error *error)
+                                          uint64_t count, char why[RUE_REASON_BYTES], rue_error *error)
 {
     int32_t number;
     bool *used = calloc(classes->count + 1, sizeof *used);
@@ -81,7 +81,9 @@ rue_status rue_prepare_classes_check_list(struct rue_prepare_classes *classes,
                               : rue_csv_kind(name, &number) != RUE_CSV_WORD   ? "is a number"
                               : c && strcmp(classes->names[c - 1], name) >= 0 ? "is out of order"
                                                                               : NULL;
-        if (problem) snprintf(why, bytes, "labels are numbers, because the class '%.100s' %s", name, problem);
+        if (problem)
+            snprintf(why, RUE_REASON_BYTES, "labels are numbers, because the class '%.100s' %s", name,
+                     problem);
     }
     free(used);
     if (*why) classes->count = 0;

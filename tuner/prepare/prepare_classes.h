@@ -4,6 +4,7 @@
 
 #include "sampler.h"
 #include "source.h"
+#include "trial.h"
 
 struct rue_prepare_classes {
     size_t count;       /* 0: labels have no names, or there are no labels */
@@ -19,7 +20,7 @@ rue_status rue_prepare_classes_open(const struct rue_source *source, bool by_nam
  * other labels. Then writes the reason to `why` [bytes], else "". RUE_MEMORY. */
 rue_status rue_prepare_classes_check_list(struct rue_prepare_classes *classes,
                                           const struct rue_source *source, const struct rue_sampler *sampler,
-                                          uint64_t count, char *why, size_t bytes,
+                                          uint64_t count, char why[RUE_REASON_BYTES],
                                           rue_error *error) RUE_MUST_CHECK;
 void rue_prepare_classes_close(struct rue_prepare_classes *classes);
 

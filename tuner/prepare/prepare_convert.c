@@ -96,11 +96,11 @@ static void choose_made_with(struct conversion *c)
 /* The names of the classes in the destination, or none. */
 static rue_status choose_classes(struct conversion *c, rue_error *error)
 {
-    char why[256] = "", *note = c->out->note;
+    char why[RUE_REASON_BYTES] = "", *note = c->out->note;
     rue_status status = rue_prepare_classes_open(c->source, c->format->by_name, &c->classes, error);
     if (status == RUE_OK && c->format->lists_files)
         status = rue_prepare_classes_check_list(&c->classes, c->source, &c->sampler, c->sink_options.count,
-                                                why, sizeof why, error);
+                                                why, error);
     size_t used = strlen(note);
     if (*why) snprintf(note + used, sizeof c->out->note - used, "%s%s", used ? "; " : "", why);
     c->sink_options.class_count = c->classes.count;

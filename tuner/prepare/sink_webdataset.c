@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/uio.h>
 
 #include "files.h"
 #include "item_file.h"
@@ -57,18 +58,18 @@ static rue_status begin_archive(struct webdataset *w, rue_error *error)
 }
 
 /* Adds a file with the bytes of `head`, then `data`. */
-static rue_status put_member(struct webdataset *w, const char *name, const void *head, uint64_t head_bytes,
-                             const void *data, uint64_t bytes, rue_error *error)
+static rue_status put_member(struct webdataset *w, const char *name, struct iovec head, struct iovec data,
+                             rue_error *error)
 {
     struct archive_entry *entry = archive_entry_new();
-    if (!entry) return rue_fail_memory(error, "writing an archive", bytes);
+    if (!entry) return rue_fail_memory(error, "writing an archive", data.iov_len);
     archive_entry_copy_pathname(entry, name);
     archive_entry_set_filetype(entry, AE_IFREG);
     archive_entry_set_perm(entry, 0644);
-    archive_entry_set_size(entry, (int64_t)(head_bytes + bytes));
+    archive_entry_set_size(entry, (int64_t)(head.iov_len + data.iov_len));
     bool good = archive_write_header(w->archive, entry) >= ARCHIVE_WARN &&
-                archive_write_data(w->archive, head, head_bytes) >= 0 &&
-                archive_write_data(w->archive, data, bytes) >= 0;
+                archive_write_data(w->archive, head.iov_base, head.iov_len) >= 0 &&
+                archive_write_data(w->archive, data.iov_base, data.iov_len) >= 0;
     archive_entry_free(entry);
     return check_archive(w, good, error);
 }
@@ -148,11 +149,12 @@ static rue_status add_to_webdataset(void *state, const struct rue_item *item, ru
     if (status != RUE_OK) return status;
     if (tensor) rue_item_file_npy_header(options, head);
     snprintf(name, sizeof name, "%s.%s", stem, extension);
-    status = put_member(w, name, head, tensor ? sizeof head : 0, item->data, item->bytes, error);
+    status = put_member(w, name, (struct iovec){head, tensor ? sizeof head : 0},
+                        (struct iovec){(void *)item->data, item->bytes}, error);
     snprintf(name, sizeof name, "%s.cls", stem);
     int digits = snprintf(label, sizeof label, "%" PRId32, item->label);
     if (status == RUE_OK && !options->unlabelled)
-        status = put_member(w, name, label, (uint64_t)digits, "", 0, error);
+        status = put_member(w, name, (struct iovec){label, (size_t)digits}, (struct iovec){0}, error);
     return status == RUE_OK ? rue_shard_writer_count(&w->shards, error) : status;
 }
 

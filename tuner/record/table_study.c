@@ -99,7 +99,9 @@ static rue_status add_trials(const struct table_study *study, rue_error *error)
         struct rue_store_scenario scenario = make_scenario(study, &tally->groups[tally->trials[i].group]);
         memcpy(scenario.model, row.request.model, sizeof scenario.model);
         if (rue_interrupt_status() != RUE_OK) return rue_fail(error, rue_interrupt_status(), "interrupted");
-        status = rue_store_add_trial(study->store, &scenario, &row.request, &row.result, 0, NULL, error);
+        struct rue_store_trial trial = rue_store_make_trial(&scenario, &row.request);
+        trial.result = row.result;
+        status = rue_store_add_trial(study->store, &trial, error);
     }
     return status;
 }

@@ -106,17 +106,27 @@ static bool find_probe_row(const struct rue_study_ledger *ledger, uint64_t id, s
     return false;
 }
 
+/* `answered`: there is such a row. */
+static rue_status find_stored(struct rue_study_ledger *ledger, struct rue_flight *flight,
+                              struct rue_store_position position, rue_error *error)
+{
+    struct rue_store_trial trial;
+    rue_status status =
+        rue_store_find_trial(ledger->store, &flight->scenario, &flight->request, position, &trial, error);
+    flight->answered = status == RUE_OK && trial.id;
+    flight->result = trial.result;
+    flight->at.trial.id = trial.id;
+    flight->at.trial.started_ns = flight->answered ? trial.started_ns : 0;
+    return status;
+}
+
 rue_status rue_flight_answer(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
                              struct rue_flight *flight, size_t nth, rue_error *error)
 {
     struct rue_ledger_row *at = &flight->at;
     rue_flight_complete(setup, flight);
     flight->request.repeat = nth == RUE_STUDY_NEW_TRIAL ? 0 : nth;
-    flight->answered = flight->stored = false;
-    rue_status status = rue_store_find_trial(ledger->store, &flight->scenario, &flight->request,
-                                             (struct rue_store_position){.nth = nth}, &flight->answered,
-                                             &flight->result, &at->trial.id, &at->trial.started_ns, error);
-    flight->answered &= status == RUE_OK;
+    rue_status status = find_stored(ledger, flight, (struct rue_store_position){.nth = nth}, error);
     flight->stored = flight->answered;
     if (!flight->answered || find_probe_row(ledger, at->trial.id, &flight->row)) return status;
     ledger->reused++;
@@ -187,8 +197,11 @@ static rue_status record_trial(const struct rue_study_setup *setup, struct rue_s
     *flight->clock_ns = trial->started_ns + rue_study_cost_ns(&flight->result);
     ledger->run_trials++;
     flight->at.suspended_ns = ledger->clock.suspended_ns;
-    rue_status status = rue_store_add_trial(ledger->store, &flight->scenario, &flight->request,
-                                            &flight->result, trial->started_ns, &trial->id, error);
+    struct rue_store_trial row = rue_store_make_trial(&flight->scenario, &flight->request);
+    row.started_ns = trial->started_ns;
+    row.result = flight->result;
+    rue_status status = rue_store_add_trial(ledger->store, &row, error);
+    trial->id = row.id;
     return status == RUE_OK ? note_row(setup, ledger, flight, error) : status;
 }
 
@@ -229,10 +242,8 @@ rue_status rue_flight_load(const struct rue_study_setup *setup, struct rue_study
 {
     struct rue_ledger_row *at = &flight->at;
     rue_flight_complete(setup, flight);
-    rue_status status = rue_store_find_trial(ledger->store, &flight->scenario, &flight->request,
-                                             (struct rue_store_position){.after = id - 1}, &flight->answered,
-                                             &flight->result, &at->trial.id, &at->trial.started_ns, error);
-    flight->answered &= status == RUE_OK && at->trial.id == id;
+    rue_status status = find_stored(ledger, flight, (struct rue_store_position){.after = id - 1}, error);
+    flight->answered &= at->trial.id == id;
     if (!flight->answered || find_probe_row(ledger, id, &flight->row)) return status;
     ledger->reused++;
     return note_row(setup, ledger, flight, error);

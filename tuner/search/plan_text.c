@@ -252,25 +252,24 @@ static double rest_s(const struct rue_study_setup *setup, const struct rue_study
 
 /* Trials are counted, because trial numbers mean rows of trials.csv. */
 void rue_study_show_progress(const struct rue_study_setup *setup, const struct rue_study_ledger *ledger,
-                             void *state, size_t variant, size_t model, const struct rue_config *config,
-                             uint64_t run_start_ns)
+                             void *state, struct rue_study_cell cell, uint64_t run_start_ns)
 {
     size_t most = setup->goal.search.budget.trials, done = ledger->answered;
     if (done > 1 && !rue_progress_due(setup->progress)) return;
     char total[64] = "", best[160] = "", label[RUE_CONFIG_TEXT_BYTES], left[RUE_UNIT_TEXT_BYTES];
-    const struct rue_variant *data = &setup->variants[variant].variant;
+    const struct rue_variant *data = &setup->variants[cell.variant].variant;
     describe_claim(setup, state, best, sizeof best);
     if (!rue_study_predicts(setup)) {
-        describe_best(setup, ledger, variant, best, sizeof best);
+        describe_best(setup, ledger, cell.variant, best, sizeof best);
         snprintf(total, sizeof total, " of %zu", setup->plan.trials);
     } else if (most)
         snprintf(total, sizeof total, " of at most %zu", most + done - ledger->run_trials);
-    rue_config_label(config, label);
+    rue_config_label(&setup->configs[cell.config], label);
     double left_s = rest_s(setup, ledger, (double)(rue_study_spent_ns(setup, ledger) - run_start_ns) / 1e9);
     const char *name = setup->host.recording ? data->path : rue_mode_names[data->mode];
     bool several = setup->variant_count > 1 && best[0];
     rue_progress_show(setup->progress, "%zu%s trial%s: %.60s %s %s, %s left%s%.60s%s%.58s", done, total,
-                      done == 1 && !total[0] ? "" : "s", name, setup->models[model].name, label,
+                      done == 1 && !total[0] ? "" : "s", name, setup->models[cell.model].name, label,
                       rue_format_duration((uint64_t)(left_s * 1e9), left, sizeof left),
                       several   ? "; "
                       : best[0] ? ", "

@@ -12,10 +12,9 @@ const char *rue_study_option_name(const struct rue_knob_info *knob, char out[RUE
 void rue_study_show_plan(const struct rue_study_setup *setup, const struct rue_study_ledger *ledger,
                          const struct rue_report_style *style, FILE *out);
 
-/* Shows how many trials were made, the next one, the time that is left, and the best configuration so far.
+/* Shows how many trials were made, the last one, the time that is left, and the best configuration so far.
  * `state`: of the strategy. */
 void rue_study_show_progress(const struct rue_study_setup *setup, const struct rue_study_ledger *ledger,
-                             void *state, size_t variant, size_t model, const struct rue_config *config,
-                             uint64_t run_start_ns);
+                             void *state, struct rue_study_cell cell, uint64_t run_start_ns);
 
 #endif

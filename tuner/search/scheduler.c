@@ -107,8 +107,7 @@ static rue_status absorb_question(struct rue_schedule *schedule, struct rue_lane
     }
     if (status == RUE_OK && is_new) status = rue_lanes_count_failures(schedule, lane, error);
     if (status == RUE_OK)
-        rue_study_show_progress(&study->setup, &study->ledger, lane->last->state, cell.variant, cell.model,
-                                &study->setup.configs[cell.config], schedule->start_ns);
+        rue_study_show_progress(&study->setup, &study->ledger, lane->last->state, cell, schedule->start_ns);
     return status;
 }
 

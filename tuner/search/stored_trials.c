@@ -9,11 +9,12 @@
 rue_status rue_study_is_stored(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
                                struct rue_flight *flight, size_t nth, bool *stored, rue_error *error)
 {
+    struct rue_store_trial trial;
     rue_flight_complete(setup, flight);
     rue_status status = rue_store_find_trial(ledger->store, &flight->scenario, &flight->request,
-                                             (struct rue_store_position){.nth = nth}, stored, &flight->result,
-                                             NULL, NULL, error);
-    rue_trial_result_close(&flight->result);
+                                             (struct rue_store_position){.nth = nth}, &trial, error);
+    *stored = trial.id;
+    rue_trial_result_close(&trial.result);
     return status;
 }
 

@@ -48,10 +48,6 @@ bool rue_tracks_ask(const struct rue_study_setup *setup, struct rue_tracks *trac
                     struct rue_asked *out);
 
 /* The cell of a track's question. */
-struct rue_study_cell {
-    size_t variant, model, config;
-};
-
 struct rue_study_cell rue_study_find_cell(const struct rue_study_setup *setup, const struct rue_asked *asked);
 
 /* The trial that answers it. */

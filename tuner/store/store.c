@@ -340,8 +340,8 @@ void rue_store_rows_close(struct rue_store_rows *rows)
 
 /* ---- trials ---- */
 
-static struct rue_store_trial make_trial(const struct rue_store_scenario *scenario,
-                                         const struct rue_trial_request *request)
+struct rue_store_trial rue_store_make_trial(const struct rue_store_scenario *scenario,
+                                            const struct rue_trial_request *request)
 {
     struct rue_store_trial trial = {.run_id = RUE_ABSENT,
                                     .scenario = *scenario,
@@ -411,27 +411,19 @@ static rue_status end_row(struct rue_store *store, rue_status status, rue_error 
                     store->path);
 }
 
-rue_status rue_store_add_trial(struct rue_store *store, const struct rue_store_scenario *scenario,
-                               const struct rue_trial_request *request, const struct rue_trial_result *result,
-                               uint64_t started_ns, uint64_t *out_id, rue_error *error)
+rue_status rue_store_add_trial(struct rue_store *store, struct rue_store_trial *trial, rue_error *error)
 {
-    struct rue_store_trial trial = make_trial(scenario, request);
-    uint64_t id = 0;
-    trial.run_id = store->run_id;
-    trial.started_ns = started_ns;
-    trial.result = *result;
+    trial->run_id = store->run_id;
     int code = sqlite3_exec(store->db, "SAVEPOINT added", NULL, NULL, NULL);
     if (code != SQLITE_OK) return fail_store(store, code, "adding a trial", error);
-    rue_status status = end_row(store, insert_row(store, &trial, &id, error), error);
-    if (status == RUE_OK && out_id) *out_id = id;
-    return status;
+    return end_row(store, insert_row(store, trial, &trial->id, error), error);
 }
 
 /* `limit`: number of rows; -1: all. SQLite's code. */
 static int bind_search(struct rue_store *store, const struct rue_store_scenario *scenario,
                        const struct rue_trial_request *request, struct rue_store_position position, int limit)
 {
-    const struct rue_store_trial trial = make_trial(scenario, request);
+    const struct rue_store_trial trial = rue_store_make_trial(scenario, request);
     int code = rue_store_row_bind(store->search, RUE_STORE_TRIALS, &trial);
     const struct {
         const char *name;
@@ -481,15 +473,12 @@ static rue_status find_next_row(struct rue_store *store, int code, const struct 
 
 rue_status rue_store_find_trial(struct rue_store *store, const struct rue_store_scenario *scenario,
                                 const struct rue_trial_request *request, struct rue_store_position position,
-                                bool *found, struct rue_trial_result *result, uint64_t *out_id,
-                                uint64_t *out_started_ns, rue_error *error)
+                                struct rue_store_trial *out, rue_error *error)
 {
-    struct rue_store_trial trial;
+    bool found = false;
     int code = bind_search(store, scenario, request, position, 1);
-    rue_status status = find_next_row(store, code, request, &trial, found, error);
-    *result = trial.result;
-    if (*found && out_id) *out_id = trial.id;
-    if (*found && out_started_ns) *out_started_ns = trial.started_ns;
+    rue_status status = find_next_row(store, code, request, out, &found, error);
+    if (!found) out->id = 0;
     rewind_statement(store->search);
     return status;
 }

@@ -6,71 +6,12 @@
 
 #include <limits.h>
 
-#include "error.h"
-#include "findings.h"
-#include "profile.h"
-#include "trial.h"
+#include "store_tables.h"
 
 /* The store's file in a study's folder. */
 #define RUE_STORE_FILE "study.db"
 
 struct rue_store;
-
-/* The conditions of a trial. A stored trial is reused only if all of them are equal, except the path of the
- * variant: `data_digest` identifies the data. Budget, repeats and searched values are not conditions. */
-struct rue_store_scenario {
-    char data_digest[32];
-    struct rue_variant variant;
-    struct rue_workload workload;
-    uint64_t job_images;
-    char model[RUE_MODEL_NAME_BYTES];
-    char model_profile[RUE_PROFILE_JSON_BYTES]; /* canonical JSON of the model's cost profile */
-    char runner[128]; /* name and version; also the command, if it is not rue's own */
-    char machine[32]; /* fingerprint of the runner's machine */
-};
-
-enum rue_store_table {
-    RUE_STORE_TRIALS,
-    RUE_STORE_RESULTS,
-    RUE_STORE_FINDINGS,
-    RUE_STORE_CHANGES,
-    RUE_STORE_EXCLUSIONS,
-    RUE_STORE_TABLE_COUNT
-};
-
-/* A row of the table result: what a run found, when it began or ended. Rows of change are struct rue_notice,
- * those of exclusion struct rue_dropped_node: a run has all that it knew, also what earlier runs noticed. */
-struct rue_store_result {
-    uint64_t id;
-    int64_t run_id;
-    int64_t result;      /* run whose findings are the result; RUE_ABSENT: the run has not ended */
-    uint64_t trials;     /* in the store at that time */
-    char *rules, *facts; /* JSON (kept_findings.h) */
-    size_t disturbed_count;
-    uint64_t *disturbed; /* [disturbed_count] ids of disturbed trials */
-};
-
-/* A row of the table finding: what a run found about a variant. */
-struct rue_store_finding {
-    uint64_t id;
-    int64_t run_id;
-    char scenario[RUE_SCENARIO_BYTES];
-    char *facts; /* JSON; NULL: the run has not ended */
-};
-
-/* A row of the table trial. */
-struct rue_store_trial {
-    int64_t run_id;    /* RUE_ABSENT: none */
-    char recorded[32]; /* wall clock, UTC */
-    struct rue_store_scenario scenario;
-    const char *workload; /* as stored; set by rue_store_next_trial, valid until the next call */
-    enum rue_measure measure;
-    struct rue_config config;
-    uint64_t requested_images, requested_batches;
-    struct rue_limits limits;
-    uint64_t id, started_ns;
-    struct rue_trial_result result;
-};
 
 /* Opens or creates the store at `path`, in a folder that the caller has locked. NULL: in memory, lost when it
  * is closed. `fresh` first renames an existing store, SQLite's companion files and the reports beside it to
@@ -122,13 +63,16 @@ rue_status rue_store_read_rows(struct rue_store *store, enum rue_store_table tab
                                struct rue_store_rows *out, rue_error *error) RUE_MUST_CHECK;
 void rue_store_rows_close(struct rue_store_rows *rows);
 
-/* Adds a trial; when this returns RUE_OK, the row is on the disk, and can be read. A row that could not be
- * read again is not added (RUE_STORE, with the column). `*out_id` (nullable) is its row id. `started_ns` is
- * on the study's clock. Only measure, config, images, batches and limits of the request are used. For the
- * measure load, model and profile are stored as "". */
-rue_status rue_store_add_trial(struct rue_store *store, const struct rue_store_scenario *scenario,
-                               const struct rue_trial_request *request, const struct rue_trial_result *result,
-                               uint64_t started_ns, uint64_t *out_id, rue_error *error) RUE_MUST_CHECK;
+/* A row of the table trial for a request, without a result: its measure, config, images, batches and limits.
+ * For the measure load, model and profile are "". */
+struct rue_store_trial rue_store_make_trial(const struct rue_store_scenario *scenario,
+                                            const struct rue_trial_request *request);
+
+/* Adds a trial of this run, which gets its row id; when this returns RUE_OK, the row is on the disk, and can
+ * be read. A row that could not be read again is not added (RUE_STORE, with the column). `started_ns` is on
+ * the study's clock. */
+rue_status rue_store_add_trial(struct rue_store *store, struct rue_store_trial *trial,
+                               rue_error *error) RUE_MUST_CHECK;
 
 /* Selects the `nth` row (0, 1, ...), oldest first, of those with a row id above `after`. To visit all rows in
  * linear time, advance `after`, not `nth`. */
@@ -142,12 +86,11 @@ struct rue_store_position {
  * - it was requested with at least as many images, or, for the measure compute, batches;
  * - it is ok, and the batches fit the memory limit of the request or the limit of the row is not larger; or
  * it is infeasible under a memory limit at least as large, and not because the system refused a resource.
- * Sets `*found`, and if found `*out_id` and `*out_started_ns` (nullable). `result` is always set, empty if
- * nothing was found, with the request's config if found; the caller closes it. */
+ * Sets the id, start and result of `out`; the id is 0 if nothing was found. The result has the request's
+ * config; the caller closes it. */
 rue_status rue_store_find_trial(struct rue_store *store, const struct rue_store_scenario *scenario,
                                 const struct rue_trial_request *request, struct rue_store_position position,
-                                bool *found, struct rue_trial_result *result, uint64_t *out_id,
-                                uint64_t *out_started_ns, rue_error *error) RUE_MUST_CHECK;
+                                struct rue_store_trial *out, rue_error *error) RUE_MUST_CHECK;
 
 /* `result` is borrowed. Any status but RUE_OK ends the visit. */
 typedef rue_status rue_store_visit(void *context, uint64_t id, const struct rue_trial_result *result,

@@ -1,12 +1,12 @@
 /* Rows of the store's SQL tables. A list of columns defines the schema of a table and its statements, and how
- * its struct (store.h) is written and read. An absent value (RUE_ABSENT, NaN, no text, no array, no limit) is
- * NULL. Each row of RUE_TRIAL_INTEGERS and RUE_TRIAL_REALS is a column of trial. */
+ * its struct (store_tables.h) is written and read. An absent value (RUE_ABSENT, NaN, no text, no array, no
+ * limit) is NULL. Each row of RUE_TRIAL_INTEGERS and RUE_TRIAL_REALS is a column of trial. */
 #ifndef RUE_STORE_ROW_H
 #define RUE_STORE_ROW_H
 
 #include <sqlite3.h>
 
-#include "store.h"
+#include "store_tables.h"
 
 enum rue_store_kind {
     RUE_STORE_TEXT,    /* char [bytes]; longer text is cut */

@@ -10,7 +10,7 @@
 #include <stdbool.h>
 
 #include "error.h"
-#include "store.h"
+#include "store_tables.h"
 
 enum {
     RUE_STORE_APPLICATION_ID = 0x72756573, /* "rues": file(1) and rue recognise a store by it */
@@ -20,8 +20,8 @@ enum {
 /* SQL statements; free them with sqlite3_free; NULL: out of memory. Parameters have the names of the columns
  * (":mode"). Search has also :after, :nth, :limit, :fits (the batches fit the memory limit), and :run, whose
  * changes and dropped nodes exclude trials. Search selects the trials that can be reused for a request
- * (store.h), list all trials, or the one that was inserted last. Both select all columns, then those that
- * people added; list also selects the knobs of the run, last. */
+ * (store_tables.h), list all trials, or the one that was inserted last. Both select all columns, then those
+ * that people added; list also selects the knobs of the run, last. */
 char *rue_store_insert_sql(enum rue_store_table table);
 char *rue_store_search_sql(void);
 char *rue_store_list_sql(bool last);

@@ -88,6 +88,11 @@ struct rue_study_plan {
     size_t trials;     /* of all configurations, all repeats; 0: the strategy decides */
 };
 
+/* A cell of a variant's matrix. */
+struct rue_study_cell {
+    size_t variant, model, config;
+};
+
 struct rue_study_setup {
     struct rue_study_goal goal;
     struct rue_progress *progress;

@@ -13,15 +13,12 @@ TestSuite(store, .init = folder_make, .fini = folder_remove, .timeout = 120);
 static uint64_t find_id(struct rue_store *store, const struct cell *cell, size_t nth)
 {
     rue_error error = {0};
-    struct rue_trial_result result;
-    bool found = false;
-    uint64_t id = 0;
-    rue_status status =
-        rue_store_find_trial(store, &cell->scenario, &cell->request, (struct rue_store_position){.nth = nth},
-                             &found, &result, &id, NULL, &error);
+    struct rue_store_trial row;
+    rue_status status = rue_store_find_trial(store, &cell->scenario, &cell->request,
+                                             (struct rue_store_position){.nth = nth}, &row, &error);
     cr_assert(status == RUE_OK, "find: %s", error.message);
-    rue_trial_result_close(&result);
-    return found ? id : 0;
+    rue_trial_result_close(&row.result);
+    return row.id;
 }
 
 static void fields_fill(struct rue_trial_result *result)
@@ -69,15 +66,13 @@ Test(store, every_field_is_read_back_after_reopening)
     rue_store_close(store);
 
     store = open_or_die(false);
-    struct rue_trial_result back;
-    bool found = false;
-    uint64_t back_id = 0, started_ns = 0;
+    struct rue_store_trial row;
     rue_error error = {0};
-    rue_status status =
-        rue_store_find_trial(store, &cell.scenario, &cell.request, (struct rue_store_position){0}, &found,
-                             &back, &back_id, &started_ns, &error);
-    cr_assert(status == RUE_OK && found, "not found: %s", error.message);
-    cr_assert(back_id == id && started_ns == 77, "id or start differ");
+    rue_status status = rue_store_find_trial(store, &cell.scenario, &cell.request,
+                                             (struct rue_store_position){0}, &row, &error);
+    struct rue_trial_result back = row.result;
+    cr_assert(status == RUE_OK && row.id, "not found: %s", error.message);
+    cr_assert(row.id == id && row.started_ns == 77, "id or start differ");
     cr_assert(back.outcome == RUE_TRIAL_OK && back.reason[0] == 0, "outcome or reason differ");
     cr_assert(rue_config_equal(&back.config, &cell.request.config), "the configuration differs");
     check_fields(&result, &back);
@@ -119,11 +114,11 @@ Test(store, absent_fields_are_null_and_read_back_as_absent)
 
     struct rue_store *store = open_or_die(false);
     add_or_die(store, &cell, &result);
-    struct rue_trial_result back;
-    bool found = false;
+    struct rue_store_trial row;
     rue_status status = rue_store_find_trial(store, &cell.scenario, &cell.request,
-                                             (struct rue_store_position){0}, &found, &back, NULL, NULL, NULL);
-    cr_assert(status == RUE_OK && found, "not found");
+                                             (struct rue_store_position){0}, &row, NULL);
+    struct rue_trial_result back = row.result;
+    cr_assert(status == RUE_OK && row.id, "not found");
     cr_assert(back.outcome == RUE_TRIAL_INFEASIBLE, "the outcome differs");
     cr_assert_str_eq(back.reason, result.reason, "the reason differs");
     check_fields(&result, &back);
@@ -491,14 +486,12 @@ Test(store, a_row_edited_into_nonsense_is_named)
                  edits[i]);
         sql_run(path, sql);
         rue_error error = {0};
-        struct rue_trial_result back;
-        bool found = true;
-        rue_status status =
-            rue_store_find_trial(store, &cell.scenario, &cell.request, (struct rue_store_position){0}, &found,
-                                 &back, NULL, NULL, &error);
-        cr_assert(status == RUE_STORE && !found, "%s: accepted", edits[i]);
+        struct rue_store_trial row;
+        rue_status status = rue_store_find_trial(store, &cell.scenario, &cell.request,
+                                                 (struct rue_store_position){0}, &row, &error);
+        cr_assert(status == RUE_STORE && !row.id, "%s: accepted", edits[i]);
         cr_assert(strstr(error.message, path) && strstr(error.message, "trial 1"), "%s", error.message);
-        rue_trial_result_close(&back);
+        rue_trial_result_close(&row.result);
     }
     rue_store_close(store);
 }

@@ -118,9 +118,9 @@ Test(store_file, a_damaged_file_with_a_log_is_not_changed)
     pid_t child = fork();
     if (child == 0) {
         struct rue_store *store = NULL;
+        struct rue_store_trial row = row_make(&cell, &result);
         if (rue_store_open(path, false, &store, NULL) != RUE_OK) _exit(1);
-        if (rue_store_add_trial(store, &cell.scenario, &cell.request, &result, 0, NULL, NULL) != RUE_OK)
-            _exit(2);
+        if (rue_store_add_trial(store, &row, NULL) != RUE_OK) _exit(2);
         raise(SIGKILL);
     }
     waitpid(child, NULL, 0);
@@ -272,8 +272,8 @@ Test(store_file, a_full_disk_fails_the_row_and_keeps_the_others)
         if (setrlimit(RLIMIT_FSIZE, &limit) != 0) _exit(1);
         finding.status = rue_store_open(path, false, &store, &finding.error);
         while (finding.status == RUE_OK && finding.added < 100000) {
-            finding.status =
-                rue_store_add_trial(store, &cell.scenario, &cell.request, &result, 0, NULL, &finding.error);
+            struct rue_store_trial row = row_make(&cell, &result);
+            finding.status = rue_store_add_trial(store, &row, &finding.error);
             finding.added += finding.status == RUE_OK;
         }
         rue_store_close(store);
@@ -328,12 +328,11 @@ static void add_for_ever(int pipe_end)
     result.ready_count = 4096;
     result.batch_ready_ns = times_make(4096, 1000000);
     struct rue_store *store = NULL;
-    uint64_t id = 0;
     if (rue_store_open(path, false, &store, NULL) != RUE_OK) _exit(1);
     for (;;) {
-        if (rue_store_add_trial(store, &cell.scenario, &cell.request, &result, 0, &id, NULL) != RUE_OK)
-            _exit(2);
-        if (write(pipe_end, &id, sizeof id) != sizeof id) _exit(3);
+        struct rue_store_trial row = row_make(&cell, &result);
+        if (rue_store_add_trial(store, &row, NULL) != RUE_OK) _exit(2);
+        if (write(pipe_end, &row.id, sizeof row.id) != sizeof row.id) _exit(3);
     }
 }
 

@@ -196,8 +196,10 @@ static bool add_trial(struct rue_store *store, const struct rue_store_trial *tri
                                               .images = trial->requested_images,
                                               .batches = trial->requested_batches,
                                               .limits = trial->limits};
-    rue_status status = rue_store_add_trial(store, &trial->scenario, &request, &trial->result,
-                                            trial->started_ns, NULL, &error);
+    struct rue_store_trial row = rue_store_make_trial(&trial->scenario, &request);
+    row.started_ns = trial->started_ns;
+    row.result = trial->result;
+    rue_status status = rue_store_add_trial(store, &row, &error);
     if (status == RUE_OK) return true;
     bool named = false;
     for (int c = 0; c < trials->column_count; c++) {
@@ -261,8 +263,8 @@ Test(store_rows, a_row_with_an_unreadable_number_is_not_kept)
         sql_run(path, cases[i].sql);
         store = open_or_die(false);
         cr_assert(rue_store_begin_run(store, "", "", "", &rue_own_knobs, NULL) == RUE_OK);
-        rue_status status =
-            rue_store_add_trial(store, &cell.scenario, &cell.request, &result, 0, NULL, &error);
+        struct rue_store_trial row = row_make(&cell, &result);
+        rue_status status = rue_store_add_trial(store, &row, &error);
         cr_assert(status == RUE_STORE && strstr(error.message, cases[i].column), "%s", error.message);
         cr_assert_eq(count_rows(store), 1, "the row was kept");
         rue_store_close(store);

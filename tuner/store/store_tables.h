@@ -1,0 +1,66 @@
+/* The rows of the store's tables. */
+#ifndef RUE_STORE_TABLES_H
+#define RUE_STORE_TABLES_H
+
+#include "error.h"
+#include "findings.h"
+#include "profile.h"
+#include "trial.h"
+
+/* The conditions of a trial. A stored trial is reused only if all of them are equal, except the path of the
+ * variant: `data_digest` identifies the data. Budget, repeats and searched values are not conditions. */
+struct rue_store_scenario {
+    char data_digest[32];
+    struct rue_variant variant;
+    struct rue_workload workload;
+    uint64_t job_images;
+    char model[RUE_MODEL_NAME_BYTES];
+    char model_profile[RUE_PROFILE_JSON_BYTES]; /* canonical JSON of the model's cost profile */
+    char runner[128]; /* name and version; also the command, if it is not rue's own */
+    char machine[32]; /* fingerprint of the runner's machine */
+};
+
+enum rue_store_table {
+    RUE_STORE_TRIALS,
+    RUE_STORE_RESULTS,
+    RUE_STORE_FINDINGS,
+    RUE_STORE_CHANGES,
+    RUE_STORE_EXCLUSIONS,
+    RUE_STORE_TABLE_COUNT
+};
+
+/* A row of the table result: what a run found, when it began or ended. Rows of change are struct rue_notice,
+ * those of exclusion struct rue_dropped_node: a run has all that it knew, also what earlier runs noticed. */
+struct rue_store_result {
+    uint64_t id;
+    int64_t run_id;
+    int64_t result;      /* run whose findings are the result; RUE_ABSENT: the run has not ended */
+    uint64_t trials;     /* in the store at that time */
+    char *rules, *facts; /* JSON (kept_findings.h) */
+    size_t disturbed_count;
+    uint64_t *disturbed; /* [disturbed_count] ids of disturbed trials */
+};
+
+/* A row of the table finding: what a run found about a variant. */
+struct rue_store_finding {
+    uint64_t id;
+    int64_t run_id;
+    char scenario[RUE_SCENARIO_BYTES];
+    char *facts; /* JSON; NULL: the run has not ended */
+};
+
+/* A row of the table trial. */
+struct rue_store_trial {
+    int64_t run_id;    /* RUE_ABSENT: none */
+    char recorded[32]; /* wall clock, UTC */
+    struct rue_store_scenario scenario;
+    const char *workload; /* as stored; set by rue_store_next_trial, valid until the next call */
+    enum rue_measure measure;
+    struct rue_config config;
+    uint64_t requested_images, requested_batches;
+    struct rue_limits limits;
+    uint64_t id, started_ns;
+    struct rue_trial_result result;
+};
+
+#endif
