@@ -51,11 +51,11 @@ rue_status rue_forecast_add(struct rue_forecast *forecast, const struct rue_ques
                             const struct rue_trial_result *result, double seconds,
                             rue_error *error) RUE_MUST_CHECK;
 
-/* Assumes that joint trials that are being made will take their predicted times, so that others are chosen
- * beside them. rue_posterior_truncate removes them. `seconds`: study time on the node. */
+/* Adds a joint trial that is being made, with its predicted time, so that the next trial is chosen with
+ * regard to it. rue_posterior_truncate removes it. `seconds`: study time on the node. */
 void rue_forecast_assume(struct rue_forecast *forecast, const struct rue_question *question, double seconds);
 
-/* Forgets the trials of that node, from the trial `since` on, after the next update. */
+/* Removes the node's trials from `since` on, at the next update. */
 void rue_forecast_forget(struct rue_forecast *forecast, size_t node, size_t since);
 
 /* Predicts the time of a joint trial made now, and the standard deviation of its logarithm; false before the
@@ -83,7 +83,8 @@ double rue_forecast_trial_s(const struct rue_forecast *forecast, size_t model, s
 /* Samples log ratios into `deviation` and regrets into `sampled`. */
 void rue_forecast_sample(struct rue_forecast *forecast, uint64_t *seed);
 
-/* Sets the contrast, the difference of the objective of two configurations, for the two functions below. */
+/* Sets the contrast, which the next two functions use: the difference between the objectives of two
+ * configurations. */
 void rue_forecast_set_contrast(struct rue_forecast *forecast, size_t first, size_t second);
 
 /* The posterior covariance of a cell's log time with the contrast. */
@@ -96,7 +97,7 @@ double rue_forecast_variance_reduction(const struct rue_forecast *forecast, size
 /* The objective at the posterior mean; INFINITY if ineligible. */
 double rue_forecast_regret(const struct rue_forecast *forecast, size_t config);
 
-/* The configuration with that rank, from 0, the leader. SIZE_MAX beyond the last eligible one. */
+/* The configuration with that rank; 0: the leader. SIZE_MAX: there are fewer eligible ones. */
 size_t rue_forecast_ranked(const struct rue_forecast *forecast, size_t rank);
 
 /* Top-two sampling (Russo 2016): the best configuration other than the leader in one posterior sample; the

@@ -1,5 +1,5 @@
-/* What a study has learned about a loader and its consumers, without its trials: the start of a later study
- * of the same or a similar machine. */
+/* What a study has learned about a loader and its consumers, without its trials. A later study of the same or
+ * a similar machine starts from it. */
 #ifndef RUE_KNOWLEDGE_H
 #define RUE_KNOWLEDGE_H
 
@@ -49,8 +49,8 @@ struct rue_knowledge {
     struct rue_knowledge_model *consumers; /* [2 * model_count] owned */
 };
 
-/* Each model counts as two consumers. Copying a batch to a GPU is part of its time, and is faster from
- * page-locked memory: 2 * m for pinned batches (the default), 2 * m + 1 for others. */
+/* Model m counts as two consumers: number 2 * m for pinned batches (the default), 2 * m + 1 for others. Its
+ * time includes copying a batch to a GPU, which is faster from page-locked memory. */
 static inline bool rue_config_pins_memory(const struct rue_config *config)
 {
     return config->value[RUE_PIN_MEMORY] != 0;

@@ -1,7 +1,7 @@
-/* Finds the node of a farm that differs from the others, by reference trials: all nodes make the same short
- * trials, at first and then now and then. Of each kind, a node's level is the median of its last times. A
- * node differs if its level, or the scatter of its times, is too far from the median of the others. Where
- * slower and faster nodes are equally many, the slower ones differ. Pure: no clock, no I/O. */
+/* Finds the node of a farm that differs from the others. All nodes make the same short reference trials, at
+ * first and at intervals. A node's level is the median of its last times of one kind. A node differs if its
+ * level, or the scatter of its times, is too far from the median of the other nodes. If as many nodes are
+ * slower as faster, the slower ones differ. Pure: no clock, no I/O. */
 #ifndef RUE_LIKE_NODES_H
 #define RUE_LIKE_NODES_H
 
@@ -31,14 +31,14 @@ struct rue_like_nodes {
         size_t kind;                     /* of its next reference */
         size_t failures[RUE_NODE_KINDS]; /* since the last one of that kind that succeeded */
         size_t trials;                   /* since its last reference */
-        /* The last trial that was made when references of a kind were as those of the others; 0: none. */
+        /* For each kind: the last trial before a reference that was like those of the others; 0: none. */
         size_t good[RUE_NODE_KINDS];
         struct rue_node_times times[RUE_NODE_KINDS];
     } nodes[RUE_NODES_MAX + 1];
 };
 
-/* Whether the node's next trial is a reference, of `*kind`: at first, after some trials, and again if the
- * last one was unexpected. */
+/* Whether the node's next trial is a reference, and its `*kind`. References are due at first, after some
+ * trials, and after an unexpected one. */
 bool rue_like_nodes_is_due(const struct rue_like_nodes *nodes, size_t node, size_t *kind);
 
 /* Counts another trial of the node. */
@@ -47,11 +47,11 @@ void rue_like_nodes_count(struct rue_like_nodes *nodes, size_t node);
 /* Adds the time of a reference of `kind`. `trial`: the number of the last trial before it. */
 void rue_like_nodes_add(struct rue_like_nodes *nodes, size_t node, size_t kind, double seconds, size_t trial);
 
-/* A reference failed. It is repeated once. If it fails again, the node differs once another one succeeds. If
- * it fails so on all nodes, no more references of this kind and later ones are made. */
+/* Records a failed reference, which is repeated once. If it fails again, the node differs as soon as another
+ * node's reference succeeds. If it fails twice on all nodes, this kind and later kinds end. */
 void rue_like_nodes_fail(struct rue_like_nodes *nodes, size_t node, size_t kind);
 
-/* All nodes have changed: only new times compare them from now on. */
+/* Discards all times, because all nodes have changed: only new times are compared. */
 void rue_like_nodes_restart(struct rue_like_nodes *nodes);
 
 struct rue_node_difference {

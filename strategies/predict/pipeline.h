@@ -1,9 +1,9 @@
 /* The pipeline model: the time that a loader and a consumer need together, from a few parameters of each. The
- * loader does not depend on the model, and the model does not depend on the workers, so a few trials of each
- * predict all combinations.
+ * loader does not depend on the model, nor the model on the workers. So a few trials of each predict all
+ * combinations.
  *
- * Workers load whole batches (parallelism = batch). While n of them are busy, a worker loads batches of k
- * images at a rate of one in S(n) seconds. Batch i is loaded after jitter(i) times that:
+ * Workers load whole batches (parallelism = batch). While n workers are busy, a worker needs S(n) seconds for
+ * a batch of k images; for batch i, jitter(i) times that:
  *
  *   S(n) = batch + k * max(item * beside * (1 + contention * (m - 1)) * max(1, (n + c) / CPUs), n * storage)
  *

@@ -2,11 +2,11 @@
  * (model × configuration): a Gaussian process (Rasmussen and Williams 2006).
  *
  * The log ratio of a trial is the sum of J (theta - theta0), random fields, drift, a node's effect and noise.
- * J is the gradient by the pipeline's parameters theta, of which the mean and covariance are known. The
- * fields (random_fields.h) are the errors of the pipeline model. Drift of the machine has a correlation that
- * decays with time. Trials on one node of a farm share its effect, which cancels in their differences. A
- * trial that was probably disturbed (disturbance.h) gets a larger noise variance. The scales of fields and
- * noise are hyperparameters, averaged over a grid of hypotheses.
+ * J is the gradient by the pipeline's parameters theta, whose mean and covariance are known. The fields
+ * (random_fields.h) are the errors of the pipeline model. Drift of the machine has a correlation that decays
+ * with time. Trials on one node of a farm share its effect, which cancels in their differences. A trial that
+ * was probably disturbed (disturbance.h) gets a larger noise variance. The scales of fields and noise are
+ * hyperparameters, averaged over a grid of hypotheses.
  *
  * Calibration: each configuration is left out in turn, and its trials are predicted from the others. */
 #ifndef RUE_POSTERIOR_H
@@ -35,7 +35,7 @@ struct rue_posterior_trial {
     size_t node;            /* of a farm, from 1; trials on different nodes share no drift; 0: no farm */
 };
 
-/* The covariance of the machine's drift in two trials, and of the node's effect: like nodes differ a little.
+/* The covariance of two trials due to the machine's drift and the node's effect (like nodes differ a little).
  */
 double rue_posterior_drift_covariance(const struct rue_posterior_trial *a,
                                       const struct rue_posterior_trial *b);

@@ -48,7 +48,7 @@ rue_status rue_prediction_add(struct rue_prediction *prediction, const struct ru
                               const struct rue_trial_result *result, double seconds,
                               rue_error *error) RUE_MUST_CHECK;
 
-/* Forgets the trials of that node, from the trial `since` on. */
+/* Removes the node's trials from `since` on. */
 void rue_prediction_forget(struct rue_prediction *prediction, size_t node, size_t since);
 
 /* Records that the machine is slower by `change` from the trial `since` on, including recorded trials. The
@@ -87,9 +87,9 @@ bool rue_prediction_move_parameters(struct rue_prediction *prediction, const dou
 rue_status rue_prediction_knowledge(const struct rue_prediction *prediction, struct rue_knowledge **out,
                                     rue_error *error) RUE_MUST_CHECK;
 
-/* The same, fitted to times of jobs, `time_s` [models][configs] in seconds, NaN: unknown: for a study that
- * stored only these. Uses a sample spread over the space. RUE_USAGE if all are unknown; RUE_MEMORY;
- * RUE_INTERNAL if the fit fails. */
+/* The same for a study that stored only times of jobs: `time_s` [models][configs] in seconds, NaN: unknown.
+ * Fits a sample of them that is spread over the space. RUE_USAGE if all are unknown; RUE_MEMORY; RUE_INTERNAL
+ * if the fit fails. */
 rue_status rue_knowledge_from_jobs(const struct rue_strategy_setup *setup, const double *time_s,
                                    struct rue_knowledge **out, rue_error *error) RUE_MUST_CHECK;
 

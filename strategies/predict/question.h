@@ -39,8 +39,8 @@ struct rue_strategy_setup {
     struct rue_setup_runner {
         bool measures[RUE_MEASURE_COUNT];
         bool whole_jobs;         /* every joint trial runs the whole job */
-        size_t distinct_results; /* number of different results for the same question, as of recorded times;
-                                    0: no limit */
+        size_t distinct_results; /* number of different results for the same question, limited for recorded
+                                    times; 0: no limit */
         int cpus;                /* shared by the workers */
         bool round_robin; /* worker i loads every num_workers-th batch (processes); else a free worker loads
                              the next */
@@ -97,12 +97,12 @@ struct rue_question {
     size_t block;      /* questions of a block are made on the same node; 0: no block */
     bool retried;      /* its trial has failed on a node */
     bool failed;       /* set in a history: its trial failed, too */
-    size_t avoided;    /* that node; 0: none, or the only one */
+    size_t avoided;    /* the node on which it failed; 0: none, or the only one */
     size_t trial; /* set by the caller before `observe`: numbers rise in the order of trials, over all runs of
                      a study */
 };
 
-/* Whether another node makes the trial again: of several nodes, the failure may be that of one. */
+/* Whether another node repeats the trial, because the failure may be the first node's. */
 static inline bool rue_question_is_repeated(const struct rue_question *question,
                                             const struct rue_trial_result *result)
 {
@@ -118,14 +118,14 @@ struct rue_estimate {
     double first_batch_s; /* predicted; NaN: unknown */
 };
 
-/* The claim about a configuration, by default the one that the strategy would recommend now: with
- * `confidence` no configuration has less regret by more than `bound_ratio`. */
+/* The claim about a configuration, by default the one that the strategy would recommend now. With
+ * `confidence`, no configuration has a regret that is lower by more than `bound_ratio`. */
 struct rue_claim {
     size_t config;
     double bound_ratio;
     double prediction_error_ratio; /* 0: the bound covers all configurations. Else prediction errors are this
-                                      multiple of their uncertainty, and it covers only those measured on
-                                      every model */
+                                      multiple of their uncertainty, and the bound covers only those measured
+                                      on every model */
     bool verified;                 /* has joint trials on every model */
     double mean_low, mean_high, worst_low, worst_high; /* intervals of its regrets */
 };

@@ -4,9 +4,9 @@
  * axis, values are identical, independent, or have a Matern 3/2 kernel in doublings of the knob. Because of
  * the product, fields are sampled axis by axis.
  *
- * The pipeline ignores knobs that a runner declares. So the field `declared` has an independent error for
- * each of their words, as does every field with independent errors for words of rue's own knobs. Counts and
- * numbers have a Matern kernel. */
+ * The pipeline ignores knobs that a runner declares. Their words have independent errors in the field
+ * `declared`, and in each field where words of rue's own knobs have them. Their counts and numbers have a
+ * Matern kernel. */
 #ifndef RUE_RANDOM_FIELDS_H
 #define RUE_RANDOM_FIELDS_H
 
@@ -37,7 +37,8 @@ enum rue_random_field {
 
 enum rue_field_scale { RUE_SCALE_FIXED, RUE_SCALE_MODEL, RUE_SCALE_SMOOTH, RUE_SCALE_CELL, RUE_SCALE_COUNT };
 
-/* The factor of a field's values: 1, or the share of loading, the first batch, or computing in the time. */
+/* The factor of a field's values: 1, or the share of the time that loading, the first batch or computing
+ * needs. */
 enum rue_field_amplitude {
     RUE_AMPLITUDE_ONE,
     RUE_AMPLITUDE_LOAD,

@@ -60,8 +60,8 @@ struct rue_reference_level {
 /* Predicts the next value; false before RUE_REFERENCE_VALUES_MIN values. */
 bool rue_reference_level_predict(const struct rue_reference_level *level, double *mean, double *sd);
 
-/* The error of a value, less an allowance for the error of the median, which all later values share; 0 within
- * the allowance. False as above. */
+/* The error of a value, reduced by an allowance for the error of the median, which all later values share. 0:
+ * within the allowance. False as above. */
 bool rue_reference_level_error(const struct rue_reference_level *level, double value, double *error,
                                double *sd);
 

@@ -64,8 +64,8 @@ double rue_selection_regret(const struct rue_selection *selection, const struct 
 /* Whether the objective ranks row `a` before row `b`; both are ranked. */
 bool rue_selection_is_better(const struct rue_selection *selection, size_t a, size_t b);
 
-/* Estimates the regret on a model that was not measured (Stone 1974). Each model is left out in turn; the
- * regret on it of the configuration that the other models recommend is the estimate. */
+/* Estimates the regret on a model that was not measured (Stone 1974). Each model is left out in turn: the
+ * other models recommend a configuration, and its regret on the model left out is an estimate. */
 struct rue_leave_one_out_row {
     size_t config;       /* recommended without this model; RUE_NONE: none */
     double regret_ratio; /* its regret on the model left out; NaN: it did not run there */

@@ -2,9 +2,9 @@
  * 1972). Each scenario runs with the member that is best for it. Of several smallest sets, the one with the
  * least mean regret.
  *
- * Some member must cover the first scenario that the others do not cover, so the search branches on its
- * candidates: sets of one column, then of two, and so on. If that is too slow, a greedy search adds the
- * best configuration of each uncovered scenario; that set may not be the smallest. */
+ * The search tries sets of one column, then of two, and so on. Some member must cover the first uncovered
+ * scenario, so the search branches on the columns that do. If that is too slow, a greedy search adds the best
+ * configuration of each uncovered scenario; its set may not be the smallest. */
 #ifndef RUE_CONFIG_SET_H
 #define RUE_CONFIG_SET_H
 

@@ -14,7 +14,7 @@ struct rue_question_queue {
 
 bool rue_question_queue_is_empty(const struct rue_question_queue *queue);
 
-/* The next question that the node may answer, which reserves the rest of its block for the node. False if
+/* Removes the next question that the node may answer, and reserves the rest of its block for the node. False:
  * there is none. */
 bool rue_question_queue_pop(struct rue_question_queue *queue, size_t node, struct rue_question *out);
 
@@ -87,8 +87,8 @@ size_t rue_duel_node_count(const struct rue_duel *duel);
 bool rue_duel_is_waiting(const struct rue_duel *duel);
 bool rue_duel_is_probing(const struct rue_duel *duel);
 
-/* The node makes no more trials. Its trials from `since` on and all its failures are forgotten: true if there
- * are any. What it was to answer is asked again. */
+/* Drops a node, which makes no more trials. Its open question is asked again. Its trials from `since` on and
+ * all its failures are discarded; true: there were any. */
 bool rue_duel_drop(struct rue_duel *duel, size_t node, size_t since);
 
 /* Records the result of a question. */
@@ -101,8 +101,8 @@ void rue_duel_update(struct rue_duel *duel);
 void rue_duel_push(struct rue_duel *duel, const struct rue_question *question);
 void rue_duel_push_joint(struct rue_duel *duel, size_t model, size_t config, uint64_t images, size_t block);
 
-/* The budget of all nodes in seconds; what remains of it after the trials that are being made; and the most
- * that the next trial of the node may cost. Whether the budget is smaller than `requested` trials. */
+/* Seconds: the budget of all nodes; what remains of it after the trials that are being made; the most that
+ * the node's next trial may cost. Whether fewer than `requested` trials remain in a budget of trials. */
 double rue_duel_budget_s(const struct rue_duel *duel);
 double rue_duel_remaining_s(const struct rue_duel *duel);
 double rue_duel_node_remaining_s(const struct rue_duel *duel);
@@ -129,20 +129,20 @@ void rue_duel_push_compute_probes(struct rue_duel *duel);
 double rue_duel_verification_s(const struct rue_duel *duel, size_t config, size_t *trials);
 void rue_duel_push_verification(struct rue_duel *duel, size_t config);
 
-/* Queues the verification of the leader; if the budget does not suffice and no configuration is verified,
- * that of the best affordable one. */
+/* Queues the verification of the leader. If the budget does not suffice and no configuration is verified,
+ * queues that of the best affordable one. */
 void rue_duel_push_best_verification(struct rue_duel *duel);
 
-/* Whole jobs of the finalists, alternating, on every model: confirmation before an early stop, and of several
- * nodes also before the end of the budget, if they cost a small part of it. The first function returns the
- * cost in seconds that is reserved for the latter, with a margin, and adds the number of the jobs. The second
- * queues them; false if that costs more than `limit_s`; true, without queueing, if all have run. */
+/* Whole jobs of the finalists, alternating, on every model. They confirm the answer before an early stop.
+ * Several nodes also run them before the budget ends, if they cost a small part of it: the first function
+ * returns the seconds to reserve for this, with a margin, and adds the number of jobs. The second function
+ * queues the jobs that have not run; false: they cost more than `limit_s`. */
 double rue_duel_finalists_s(const struct rue_duel *duel, size_t *trials);
 bool rue_duel_push_finalists(struct rue_duel *duel, double limit_s);
 
-/* Queues the trial with the largest expected reduction of variance per second that costs at most
- * `limit_s`, if any. `miscalibrated`: predictions are far off, so half of the trials are audits of
- * unmeasured cells. `audits`: the number so far. */
+/* Of the trials that cost at most `limit_s`, queues the one with the largest expected reduction of variance
+ * per second. `miscalibrated`: predictions are far off, so half of the trials are audits of unmeasured cells.
+ * `audits`: the number so far. */
 void rue_duel_push_next(struct rue_duel *duel, double limit_s, bool miscalibrated, size_t *audits);
 
 /* Whole jobs of the leader and of the baselines, alternating, on every model, if the baselines cost a small

@@ -25,9 +25,9 @@ size_t rue_probes_load(const struct rue_strategy_setup *setup, struct rue_questi
  * varies. Writes them to `out` [RUE_PROBES_SIZES_MAX]; returns their number. */
 size_t rue_probes_compute_sizes(const struct rue_strategy_setup *setup, size_t *out);
 
-/* The number of probes that a budget of trials allows; SIZE_MAX without a limit. At most half of the
- * trials, or the fewest that allow predictions. Reserves the trials that measure one configuration on every
- * model. Both are 0 if too few remain. */
+/* The number of probes that a budget of trials allows; SIZE_MAX without a limit. Probes use at most half of
+ * the trials, or the fewest that allow predictions. The trials that measure one configuration on every model
+ * are reserved. Both are 0 if too few remain. */
 struct rue_probes_budget {
     size_t load, compute;
 };

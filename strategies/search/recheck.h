@@ -1,6 +1,6 @@
-/* Checks whether an earlier recommendation still holds, with a few joint trials: the recommended
- * configuration and its most probable rival, back to back, on each model in turn. Trials are as long as a
- * budget of one pair per model allows. If it allows whole jobs of both on every model, these are first. The
+/* Checks with a few joint trials whether an earlier recommendation still holds. On each model in turn, the
+ * recommended configuration and its most probable rival run back to back. Trials are as long as the budget
+ * allows for one pair per model. If it allows whole jobs of both on every model, these run first. The
  * strategy is `rue_strategy_recheck` (strategy.h). Its setup has a prior, whose config is checked, and a
  * budget, which the first pair may exceed. A rival that is better by at most epsilon does not matter. If the
  * prior knows only times of whole jobs, trials run the job, or enough of it to extend its time. */
@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Factor on the limit: first batches of one configuration vary by less. */
+/* A first batch may exceed its limit by this factor: those of one configuration vary by less. */
 #define RUE_RECHECK_LATE 1.2
 
 enum rue_recheck_verdict {

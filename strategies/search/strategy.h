@@ -14,15 +14,15 @@ struct rue_strategy_ops {
     const char *help;
     /* The caller owns and closes `*state`. RUE_USAGE for a setup without a trial; RUE_MEMORY. */
     rue_status (*open)(const struct rue_strategy_setup *setup, void **state, rue_error *error);
-    /* Asks the next question. Of several machines (runner.nodes), for that node, from 1, while the others
-     * answer theirs; else `node` is 0. False: none before another result; the search has ended if none is
-     * due. Alone, a question may remain without a result. */
+    /* Asks the next question. `node`: the machine that will answer it, from 1, while others answer theirs; 0:
+     * the only machine. False: no question before the next result; the search has ended if no result is due.
+     * With one machine, a question may remain without a result. */
     bool (*ask)(void *state, size_t node, struct rue_question *out);
-    /* The node makes no more trials. Its question gets no result, and its trials from `since` on count no
-     * more. (optional: a strategy for one machine) */
+    /* Drops a node, which makes no more trials. Its question gets no result, and its trials from `since` on
+     * no longer count. (optional: absent in a strategy for one machine) */
     void (*drop)(void *state, size_t node, size_t since);
-    /* The result of a question, with a known cost_ns. A cell with a trial that was not ok is not asked
-     * again, except as rue_question_is_repeated. (optional) */
+    /* Observes the result of a question, with a known cost_ns. After a trial that was not ok, its cell is not
+     * asked again, unless rue_question_is_repeated. (optional) */
     void (*observe)(void *state, const struct rue_question *question, const struct rue_trial_result *result);
     /* The estimate of a cell; false before there are predictions. (optional, both or none) */
     bool (*estimate)(void *state, size_t scenario, size_t config, struct rue_estimate *out);
@@ -38,10 +38,11 @@ struct rue_strategy_ops {
     /* Predicts the time of a joint trial made now, and the standard deviation of its logarithm; false before
      * there are predictions. (optional) */
     bool (*expect)(void *state, const struct rue_question *question, double *time_s, double *sd);
-    /* The machine is slower by `change` from that trial on. A strategy without predictions has no such
-     * function. (optional) */
+    /* From that trial on, the machine is slower by `change`. (optional: absent in a strategy without
+     * predictions) */
     void (*shift)(void *state, size_t trial, struct rue_speed change);
-    /* The study spent a part of the node's budget on other trials (0: one machine). (optional) */
+    /* Subtracts what the study spent on other trials from the node's budget (node 0: one machine). (optional)
+     */
     void (*spend)(void *state, size_t node, double seconds, size_t trials);
     /* Sets the part of the budget that the strategy still needs for a recommendation, if any. (optional) */
     void (*reserve)(void *state, double *seconds, size_t *trials);

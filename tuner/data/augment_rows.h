@@ -17,7 +17,7 @@ struct rue_augment_origin {
 struct rue_augment_format {
     const char *name, *mark; /* the mark begins every such file */
     size_t row_bytes;        /* of the longest row */
-    bool has_operations;     /* rows can have the list of a recipe with more than numbers for each set */
+    bool has_operations;     /* rows can hold a list of operations, for recipes that draw more than numbers */
     /* Writes what precedes `rows` rows; returns its bytes, at most RUE_AUGMENT_HEAD_BYTES. */
     size_t (*head)(char *out, uint64_t rows);
     size_t (*rows)(char *out, const struct rue_augment_origin *origin, const struct rue_augmentation *sets,

@@ -6,8 +6,8 @@
 
 #include "error.h"
 
-/* Creates the folder and those that it is in, unless they exist. `path` is changed temporarily. RUE_STORE;
- * `option` is the one that chooses another folder ("--out"), for messages. */
+/* Creates the folder and its parents, unless they exist. `path` is changed temporarily. `option` ("--out") is
+ * for messages: it chooses another folder. RUE_STORE. */
 rue_status rue_folder_make(char *path, const char *option, rue_error *error) RUE_MUST_CHECK;
 
 /* Locks the folder until rue_folder_release or the end of this process; creates it if it is missing. `folder`

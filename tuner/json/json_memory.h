@@ -1,5 +1,5 @@
-/* Counts failed allocations of the JSON library: it reports them like invalid JSON, and silently drops what
- * it could not allocate from a text. */
+/* Counts failed allocations of the JSON library. The library hides them: it reports invalid JSON, or silently
+ * drops parts of a text. */
 #ifndef RUE_JSON_MEMORY_H
 #define RUE_JSON_MEMORY_H
 

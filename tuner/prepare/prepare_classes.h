@@ -16,8 +16,8 @@ struct rue_prepare_classes {
  * needs names. RUE_DATA: a label is too large, or a name cannot be a folder; RUE_MEMORY. */
 rue_status rue_prepare_classes_open(const struct rue_source *source, bool by_name,
                                     struct rue_prepare_classes *out, rue_error *error) RUE_MUST_CHECK;
-/* Removes the names if a list with those of the first `count` items of the sampler would be read back with
- * other labels. Then writes the reason to `why` [bytes], else "". RUE_MEMORY. */
+/* For a list of the first `count` items of the sampler. If it would be read back with other labels, removes
+ * the names and writes the reason to `why`; else `why` is "". RUE_MEMORY. */
 rue_status rue_prepare_classes_check_list(struct rue_prepare_classes *classes,
                                           const struct rue_source *source, const struct rue_sampler *sampler,
                                           uint64_t count, char why[RUE_REASON_BYTES],

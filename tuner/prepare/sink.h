@@ -77,8 +77,8 @@ void rue_sink_remark(const struct rue_sink *sink, char *out, size_t bytes);
 rue_status rue_sink_check_label(const struct rue_sink *sink, const char *name, int32_t label,
                                 rue_error *error) RUE_MUST_CHECK;
 
-/* Adds an item with such a label. RUE_STORE with file and reason; RUE_DATA: a key that is stored leads out of
- * the destination or is not unique. */
+/* Adds an item whose label rue_sink_check_label accepts. RUE_STORE with file and reason; RUE_DATA: a key that
+ * is stored leads out of the destination or is not unique. */
 rue_status rue_sink_add(struct rue_sink *sink, const struct rue_item *item, rue_error *error) RUE_MUST_CHECK;
 rue_status rue_sink_finish(struct rue_sink *sink, rue_error *error) RUE_MUST_CHECK;
 

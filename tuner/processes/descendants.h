@@ -12,8 +12,8 @@ struct rue_descendants {
     pid_t *at; /* [count], owned, each after its parent */
 };
 
-/* Replaces the list by all descendants of `root`. Those that start meanwhile may be missing, and any if
- * memory is out. */
+/* Replaces the list by all descendants of `root`. Processes that start meanwhile may be missing; if memory is
+ * out, others too. */
 void rue_descendants_find(struct rue_descendants *list, pid_t root);
 
 /* Frees and empties the list. */

@@ -1,7 +1,7 @@
 /* Ctrl-C, SIGTERM and SIGHUP. They end the process at once with one line, unless signals are deferred
  * (rue_interrupt_defer). Then they ask for an orderly end, and a second Ctrl-C quits at once. A second signal
  * within 0.1 s is ignored, because `timeout` signals a child and its group. An orderly end does not wait for
- * readers: what standard output or standard error does not accept for 0.3 s is discarded. */
+ * readers: it discards output that standard output or standard error does not accept within 0.3 s. */
 #ifndef RUE_INTERRUPT_H
 #define RUE_INTERRUPT_H
 
@@ -25,7 +25,7 @@ int rue_interrupt_fd(void);
 /* A file that is removed if the process quits at once; NULL: none. Borrowed until the next call. */
 void rue_interrupt_guard_file(const char *path);
 
-/* Whether the terminal shows an unfinished line, which must be erased before other text. */
+/* Notes whether the terminal shows an unfinished line, which must be erased before other text. */
 void rue_interrupt_set_line(bool open_line);
 
 #endif

@@ -14,7 +14,7 @@ struct rue_process;
 
 /* How a child ended. */
 struct rue_process_end {
-    const char *text; /* to continue "the runner": "was killed by SIGSEGV", "ended with exit code 3", "ended";
+    const char *text; /* continues "the runner": "was killed by SIGSEGV", "ended with exit code 3", "ended";
                          valid until another child ends */
     int exit_code;    /* -1: killed by a signal, or unknown */
     bool killed;      /* by SIGKILL, also if its shell says so */
@@ -26,27 +26,26 @@ struct rue_process_end {
 rue_status rue_process_open(const char *const argv[], struct rue_process **out,
                             rue_error *error) RUE_MUST_CHECK;
 
-/* The program at the other end of a connected stream socket, which is borrowed. It counts as ended when the
- * connection ends; its suspensions are unknown. RUE_MEMORY. */
+/* Adopts the program at the other end of a connected stream socket, which is borrowed. The program counts as
+ * ended when the connection ends. Its suspensions are unknown. RUE_MEMORY. */
 rue_status rue_process_adopt(int socket_fd, struct rue_process **out, rue_error *error) RUE_MUST_CHECK;
 
-/* The socket for rue_suspension_follow; -1, which is ignored there, if the process is not a child. */
+/* The socket for rue_suspension_follow. -1: not a child; rue_suspension_follow ignores it. */
 int rue_process_keeper_socket(const struct rue_process *process);
 
 /* The number of times that the child was stopped. Its descendants are not watched. */
 unsigned rue_process_suspensions(struct rue_process *process);
 
-/* The signal that stopped the child, such as "TTIN"; NULL: it runs. As of the last rue_process_suspensions.
- */
+/* The signal that had stopped the child at the last rue_process_suspensions, such as "TTIN"; NULL: it ran. */
 const char *rue_process_stop_signal(const struct rue_process *process);
 
 /* Whether a call below returned RUE_RUNNER because the child ended. */
 bool rue_process_is_gone(const struct rue_process *process);
 
-/* Whether the child has ended, as of now; not of a program at a socket. */
+/* Whether the child has ended by now. Does not notice the end of a program at a socket. */
 bool rue_process_has_ended(struct rue_process *process);
 
-/* The descriptor of its output, for poll(2). A read of a line whose deadline has passed does not wait. */
+/* The descriptor of its output, for poll(2). rue_process_read_line with a past deadline does not wait. */
 int rue_process_output(const struct rue_process *process);
 
 /* Writes `line` and a newline, until `deadline_ns` as below. RUE_TIMEOUT: the child does not read, and may
@@ -66,7 +65,7 @@ bool rue_process_collect(struct rue_process *process, size_t longest);
 
 /* Ends the child: closes its input, waits `grace_ns`, sends SIGTERM to its group, waits `grace_ns`, sends
  * SIGKILL. Each wait is at most 300 ms after a signal to this process. Kills all its descendants in any group
- * or session, too. Only forgets a program that is not a child. */
+ * or session, too. A program that is not a child continues. */
 struct rue_process_end rue_process_close(struct rue_process *process, uint64_t grace_ns);
 
 #endif

@@ -39,8 +39,8 @@ struct rue_hello {
     bool varies[RUE_KNOBS_MAX]; /* the knobs that it can vary */
 };
 
-/* `images`: to read once if the workload is warm; 0: all. RUE_OPEN_BRIEFLY: nor are other images looked at.
- */
+/* `images`: how many to read once if the workload is warm; 0: all. RUE_OPEN_BRIEFLY: without a look at the
+ * other images. */
 enum { RUE_OPEN_BRIEFLY = 1 };
 struct rue_open_request {
     struct rue_variant variant;

@@ -33,8 +33,8 @@ struct rue_record {
  * is not an error. On failure nothing needs to be closed. */
 rue_status rue_record_read(const char *path, struct rue_record *out, rue_error *error) RUE_MUST_CHECK;
 
-/* As rue_record_read, but trials are neither counted nor tallied if the result of the last run is current,
- * which is quicker. The only rules to rank by are then those of that run. */
+/* As rue_record_read, but quicker if the result of the last run is current: trials are then neither counted
+ * nor tallied, and can be ranked only by that run's rules. */
 rue_status rue_record_read_last(const char *path, struct rue_record *out, rue_error *error) RUE_MUST_CHECK;
 void rue_record_close(struct rue_record *record);
 
@@ -49,7 +49,7 @@ rue_status rue_record_findings(const struct rue_record *record, const struct rue
 /* Index of the trial's variant among those of the last run; RUE_NONE: not a trial of that run. */
 size_t rue_record_variant(const struct rue_record *record, const struct rue_store_trial *trial);
 
-/* Whether its data were the sample of a study, which is removed at its end. */
+/* Whether the trial's data were a converted sample, which a study removes at its end. */
 bool rue_record_is_sample(const struct rue_store_trial *trial);
 
 /* As reports show it; it borrows from `trial`. */

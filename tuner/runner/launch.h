@@ -16,7 +16,7 @@ struct rue_launch;
 rue_status rue_launch_open(const struct rue_runner_address *address, struct rue_launch **out,
                            rue_error *error) RUE_MUST_CHECK;
 
-/* Ends the connections, which ends the ranks and their runners, and then the launcher. */
+/* Ends the connections, and with them the ranks and their runners; then ends the launcher. */
 void rue_launch_close(struct rue_launch *launch);
 
 size_t rue_launch_count(const struct rue_launch *launch);

@@ -1,4 +1,4 @@
-/* One process of a job on many machines: who it is, as its launcher says, and how it joins the tuner. */
+/* One process of a job on many machines: its numbers, from the launcher, and how it joins the tuner. */
 #ifndef RUE_RANK_H
 #define RUE_RANK_H
 
@@ -9,7 +9,7 @@
 
 /* The launcher passes this variable to all ranks: HOST:PORT/TOKEN of the tuner. */
 #define RUE_RANK_VARIABLE "RUE_TUNER"
-/* The same: Open MPI passes only variables of such names to other nodes. */
+/* The same for Open MPI, which passes only variables with this prefix to other nodes. */
 #define RUE_RANK_VARIABLE_MPI "OMPI_RUE_TUNER"
 
 enum {
@@ -28,9 +28,9 @@ struct rue_rank {
     char wrong[RUE_RANK_WRONG_BYTES]; /* why its numbers cannot be used; "": they can */
 };
 
-/* Who this process is: the variables of the innermost launcher (torchrun, Open MPI, MVAPICH2, MPICH and
- * others with PMI, Flux, Slurm), then RANK and WORLD_SIZE alone, else rank 0 of 1. RUE_USAGE: a variable is
- * not a number in its range, or the number of ranks is missing, as `wrong` then says. */
+/* Reads this process's rank from the variables of the innermost launcher: torchrun, Open MPI, MVAPICH2, MPICH
+ * and others with PMI, Flux, or Slurm. Else from RANK and WORLD_SIZE; without these it is rank 0 of 1.
+ * RUE_USAGE, also in `wrong`: a variable is not a number in its range, or the number of ranks is missing. */
 rue_status rue_rank_read(struct rue_rank *out, rue_error *error) RUE_MUST_CHECK;
 
 /* Removes this process's own number from its environment: processes that it starts are not that rank. */
@@ -39,17 +39,17 @@ void rue_rank_unset(void);
 /* The first line of a rank to the tuner, without a newline; NULL: out of memory. The caller frees it. */
 char *rue_rank_encode_join(const struct rue_rank *rank, const char *token);
 
-/* Reads such a line; of a rank that is wrong, only `node` and `wrong`. RUE_RUNNER: it is not one, or its
+/* Reads such a line; if it has `wrong`, sets only that and `node`. RUE_RUNNER: the line is not one, or its
  * token is not `token`; the message continues "the connection". */
 rue_status rue_rank_decode_join(const char *line, const char *token, struct rue_rank *out,
                                 rue_error *error) RUE_MUST_CHECK;
 
-/* The node of the first rank in the `ranks` of struct rue_trial_result (nullable): of a farm, the node that
+/* Copies the node of the first rank in `ranks` of struct rue_trial_result (nullable). In a farm, this node
  * made the trial. False: there is none. */
 bool rue_rank_find_node(const char *ranks, char out[RUE_NODE_BYTES]);
 
-/* What the agent of a rank (rank_agent.h) is asked: for "clock_ns", the time of its monotonic clock; to kill
- * its runner. */
+/* Requests to the agent of a rank (rank_agent.h): send "clock_ns", the time of its monotonic clock; kill its
+ * runner. */
 #define RUE_RANK_CLOCK "{\"op\":\"clock\"}"
 #define RUE_RANK_END   "{\"op\":\"end\"}"
 

@@ -18,8 +18,8 @@ struct rue_runner_ops {
     /* See rue_runner_trial; `result` is empty, with the requested configuration. */
     rue_status (*trial)(void *state, struct rue_trial_request *request, const char *profile,
                         uint64_t timeout_ns, struct rue_trial_result *result, rue_error *error);
-    /* Starts its process again if the last trial ended it; else the next trial does. (optional, both or none)
-     */
+    /* Whether the last trial ended its process; starts it again, which else the next trial does. (optional,
+     * both or none) */
     bool (*has_ended)(const void *state);
     rue_status (*restart)(void *state, rue_error *error);
     bool (*is_lost)(const void *state);       /* it can make no more trials (optional) */
@@ -38,24 +38,24 @@ struct rue_runner {
 
 /* Makes one trial; `profile` as in rue_protocol_encode_trial. A runner that crashes, sends a wrong answer, or
  * gives none within `timeout_ns` makes a result with the outcome failed or timeout, and a reason. The next
- * trial then restarts it (3 attempts), as after "spent"; a runner at a socket fails that trial. RUE_OK with a
- * result; RUE_INTERRUPTED or RUE_TERMINATED: a signal ended the trial; RUE_RUNNER: it cannot be restarted, or
- * answers hello differently (runner_identity.h); RUE_DATA: the data changed. */
+ * trial then restarts it (3 attempts), as after the answer "spent"; a runner at a socket fails that trial.
+ * RUE_OK with a result; RUE_INTERRUPTED or RUE_TERMINATED: a signal ended the trial; RUE_RUNNER: it cannot be
+ * restarted, or answers hello differently (runner_identity.h); RUE_DATA: the data changed. */
 rue_status rue_runner_trial(struct rue_runner *runner, struct rue_trial_request *request, const char *profile,
                             uint64_t timeout_ns, struct rue_trial_result *result,
                             rue_error *error) RUE_MUST_CHECK;
 
-/* Begins a trial, or (if the last trial ended its process: `*begun`) to start the process again. `profile` is
- * borrowed until it is finished. RUE_INTERNAL: it has no thread. */
+/* Begins a trial; or begins to restart the process if the last trial ended it (`*begun`). `profile` is
+ * borrowed until rue_runner_finish. RUE_INTERNAL: no thread can be started. */
 rue_status rue_runner_begin(struct rue_runner *runner, const struct rue_trial_request *request,
                             const char *profile, uint64_t timeout_ns, rue_error *error) RUE_MUST_CHECK;
 rue_status rue_runner_begin_restart(struct rue_runner *runner, bool *begun, rue_error *error) RUE_MUST_CHECK;
 
-/* Waits up to `timeout_ms`, or until a signal. True: the end does not have to be waited for; of a runner that
- * is not concurrent, always. */
+/* Waits up to `timeout_ms`, or until a signal. True: rue_runner_finish will not wait for another thread;
+ * always, if the runner is not concurrent. */
 bool rue_runner_has_ended(const struct rue_runner *runner, int timeout_ms);
 
-/* Ends what was begun; as rue_runner_trial. `result` is NULL for a restart. */
+/* Waits for the end of what was begun. Fails as rue_runner_trial. `result` is NULL for a restart. */
 rue_status rue_runner_finish(struct rue_runner *runner, struct rue_trial_result *result,
                              rue_error *error) RUE_MUST_CHECK;
 
@@ -64,7 +64,7 @@ rue_status rue_runner_finish(struct rue_runner *runner, struct rue_trial_result 
 rue_status rue_runner_wait(const struct rue_runner *runners, size_t count, int timeout_ms, size_t *index,
                            rue_error *error) RUE_MUST_CHECK;
 
-/* Interrupts what it began, and waits for the end. */
+/* Interrupts what was begun, waits for its end, and closes the runner. */
 void rue_runner_close(struct rue_runner *runner);
 
 /* Whether this process, the runner or its machine was suspended during the last trial. Its times are then

@@ -10,14 +10,14 @@
 
 struct rue_connection;
 
-/* A runner that is started by the address, on the program at its socket, or by the agent of a rank at the
- * socket `agent` (rank_agent.h; -1: none; borrowed). Borrows the command. It sees only `gpu`, as in
- * CUDA_VISIBLE_DEVICES (NULL: all GPUs; borrowed). It is not started yet. RUE_MEMORY. */
+/* Makes a connection without starting the runner yet. The runner is what the address says, or is started by
+ * the agent of a rank at the socket `agent` (rank_agent.h; -1: none; borrowed). Borrows the command. The
+ * runner sees only `gpu`, as in CUDA_VISIBLE_DEVICES (NULL: all GPUs; borrowed). RUE_MEMORY. */
 rue_status rue_connection_open(const struct rue_runner_address *address, const char *gpu, int agent,
                                struct rue_connection **out, rue_error *error) RUE_MUST_CHECK;
 
-/* Begins to start the runner and to open its data again, if none runs; several do so in parallel. The next
- * call waits for it. */
+/* If no runner runs, begins to start it and to open its data again, so that several do so in parallel. The
+ * next call waits for it. */
 void rue_connection_wake(struct rue_connection *connection);
 
 /* Waits for it. RUE_RUNNER: it does not start, or its agent is lost; RUE_DATA: the data changed;
@@ -28,7 +28,7 @@ rue_status rue_connection_prepare(struct rue_connection *connection, rue_error *
  * RUE_INTERRUPTED, RUE_TERMINATED. */
 rue_status rue_connection_greet(struct rue_connection *connection, rue_error *error) RUE_MUST_CHECK;
 
-/* Whether the connection to the agent ended; and another agent, which has not started a runner yet. */
+/* Whether the connection to the agent has ended. Replaces the agent by one without a runner. */
 bool rue_connection_is_lost(const struct rue_connection *connection);
 void rue_connection_replace_agent(struct rue_connection *connection, int agent);
 
@@ -47,10 +47,13 @@ rue_status rue_connection_finish_open(struct rue_connection *connection, const s
                                       const struct rue_workload *workload, struct rue_opened *out,
                                       rue_error *error) RUE_MUST_CHECK;
 
-/* A trial in steps, so that several runners can make it together. Begin all. If the request `waits`, ask each
- * whether it is ready (false: it has answered already, or failed), and start or skip those that are. Await
- * the answers, at which the runners of ranks that failed are ended in parallel. Finish
- * all. `request` is borrowed until then, and gets an id. Parameters and errors as in rue_runner_trial. */
+/* A trial in steps, so that several runners can make it together. Parameters and errors as in
+ * rue_runner_trial.
+ * 1. Begin all. `request` gets an id, and is borrowed until the last step.
+ * 2. If the request `waits`, ask each whether it is ready (false: it has answered already, or failed).
+ * 3. Start or skip those that are ready.
+ * 4. Await the answers. The runners of ranks that failed are ended in parallel.
+ * 5. Finish all. */
 rue_status rue_connection_begin(struct rue_connection *connection, struct rue_trial_request *request,
                                 const char *profile, uint64_t timeout_ns, rue_error *error) RUE_MUST_CHECK;
 bool rue_connection_is_ready(struct rue_connection *connection);
@@ -59,8 +62,8 @@ void rue_connection_await(struct rue_connection *connection);
 rue_status rue_connection_finish(struct rue_connection *connection, struct rue_trial_result *result,
                                  rue_error *error) RUE_MUST_CHECK;
 
-/* Starts at `at_ns` of the clock of its agent (0: at once). That clock; false: the trial of that runner
- * fails. */
+/* Starts a ready trial when the clock of its agent is `at_ns` (0: at once). Reads that clock; false: the
+ * trial of this runner fails. */
 void rue_connection_start(struct rue_connection *connection, uint64_t at_ns);
 bool rue_connection_read_clock(struct rue_connection *connection, uint64_t *clock_ns);
 

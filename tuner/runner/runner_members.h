@@ -19,7 +19,7 @@ struct rue_member {
     bool started, ready, skipped;
     bool waits;                       /* for a line, in rank_watch.h */
     unsigned answered_at, ended_at;   /* number of the event in the trial; 0: not yet */
-    uint64_t clock_ns, round_trip_ns; /* how far its clock is ahead, modulo 2^64; within which time */
+    uint64_t clock_ns, round_trip_ns; /* how far its clock is ahead, modulo 2^64; uncertainty of that */
 };
 
 struct rue_members {
@@ -27,7 +27,7 @@ struct rue_members {
     struct rue_gpu_list gpus;   /* of the loaders; empty: `launch` has the loaders */
     struct rue_launch *launch;  /* NULL: this process starts the loaders */
     struct rue_hello hello;     /* of all loaders together */
-    size_t total, count;        /* loaders; the first of them, which make the trial */
+    size_t total, count;        /* all loaders; those that make the trial, the first ones */
     struct rue_member *members; /* [total] */
     int watch;                  /* rank_watch.h; -1: none */
     unsigned events;            /* in the trial */
@@ -39,14 +39,14 @@ rue_status rue_members_open(const struct rue_runner_address *address, const stru
                             struct rue_members **out, rue_error *error) RUE_MUST_CHECK;
 void rue_members_close(struct rue_members *group);
 
-/* Continues a failure with the loader concerned. */
+/* Fails with the message of `why`, after the name of the loader if a launcher started it. */
 rue_status rue_member_fail(const struct rue_member *member, rue_status status, const rue_error *why,
                            rue_error *error);
 
 /* The socket that is connected to the agent of a rank. */
 int rue_member_socket(const struct rue_member *member);
 
-/* Adds what another member than the first has opened. RUE_DATA: its data differ. */
+/* Merges what a member other than the first has opened into `all`. RUE_DATA: its data differ. */
 rue_status rue_member_merge_opened(const struct rue_member *member, const struct rue_opened *opened,
                                    struct rue_opened *all, rue_error *error);
 
@@ -59,7 +59,7 @@ static inline bool rue_member_is_first(const struct rue_members *group, size_t i
     return group->members[index].first == index;
 }
 
-/* The loaders on the node that has the most. */
+/* The largest number of loaders on one node. */
 size_t rue_members_on_node(const struct rue_members *group);
 
 /* The last answers of ranks [count] as a JSON array, for the store. NULL: not launched, or out of memory. */

@@ -11,13 +11,13 @@ struct rue_runner_process {
     const char *gpu;             /* the only GPU that it sees; NULL: it sees all; borrowed */
     int fd;                      /* socket of the program or agent; 0: none; borrowed */
     bool remote;                 /* of an agent */
-    bool lost;                   /* and its connection ended */
+    bool lost;                   /* the connection to its agent has ended */
     struct rue_rank_end end;     /* as the agent reports it; "": not reported */
     uint64_t end_deadline_ns;    /* of that report; 0: not requested */
     struct rue_process *process; /* NULL: not started */
 };
 
-/* A remote runner is started by "hello". */
+/* Starts the command, or adopts the program at the socket. "hello" starts a remote runner. */
 rue_status rue_runner_process_start(struct rue_runner_process *runner, rue_error *error) RUE_MUST_CHECK;
 
 /* As rue_process_write_line, but succeeds if the runner has ended: reading its answer reports why. */

@@ -16,8 +16,8 @@ rue_status rue_tcp_listen(const char *place, int *fd, char name[RUE_TCP_NAME_BYT
 /* Connects to such an address. RUE_RUNNER: nothing listens there, or it cannot be reached within 10 s. */
 rue_status rue_tcp_connect(const char *name, int *fd, rue_error *error) RUE_MUST_CHECK;
 
-/* Sends lines at once, and lets a connection end within a minute if the other machine or the network is lost;
- * already done by rue_tcp_connect. */
+/* Makes a connection send lines at once, and end within a minute after the other machine or the network is
+ * lost. rue_tcp_connect does so already. */
 void rue_tcp_prepare(int fd);
 
 /* Whether the other end has ended the connection, or it is broken, as of now. */

@@ -9,15 +9,15 @@
 /* As `nth`: measure, even if the store has an answer. */
 #define RUE_STUDY_NEW_TRIAL SIZE_MAX
 
-/* A trial, from its request to its row. The caller sets `at.variant`, `at.model` (RUE_NONE: load-only), of
- * the request measure, config, images, batches and detail, and (except for rue_study_measure) the runner, its
- * node and its clock. */
+/* A trial, from its request to its row. The caller sets `at.variant` and `at.model` (RUE_NONE: load-only);
+ * measure, config, images, batches and detail of the request; and, except for rue_study_measure, the runner,
+ * its node and its clock. */
 struct rue_flight {
     struct rue_ledger_row at;
     struct rue_trial_request request;
     uint64_t expected_ns;      /* 0: unknown; longer trials count as hanging */
     struct rue_runner *runner; /* borrowed */
-    uint64_t *clock_ns;        /* of the runner, as spent time; moves with each trial; borrowed */
+    uint64_t *clock_ns;        /* spent time of the runner; each trial adds to it; borrowed */
     struct rue_store_scenario scenario;
     int attempts, suspensions;
     bool answered; /* `row` of the ledger has the result */
@@ -30,8 +30,7 @@ struct rue_flight {
 /* Fills in the scenario and the rest of the request. The next functions do this by themselves. */
 void rue_flight_complete(const struct rue_study_setup *setup, struct rue_flight *flight);
 
-/* Answers the request with the `nth` stored row, if there is one, which is added to the
- * ledger. */
+/* If the store has an `nth` row that answers the request, adds it to the ledger (`answered`). */
 rue_status rue_flight_answer(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
                              struct rue_flight *flight, size_t nth, rue_error *error) RUE_MUST_CHECK;
 
@@ -39,17 +38,16 @@ rue_status rue_flight_answer(const struct rue_study_setup *setup, struct rue_stu
 rue_status rue_flight_begin(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
                             struct rue_flight *flight, rue_error *error) RUE_MUST_CHECK;
 
-/* Stores the result that the runner gave, and adds its row. Not `answered`: it has begun again, because it
- * was suspended (Ctrl-Z, sleep), at most 5 times, or not warm or cold as requested, or a rank was lost. */
+/* Stores the runner's result, and adds its row. Not `answered`: the trial has begun again, because it was
+ * suspended (Ctrl-Z, sleep; at most 5 times), was not warm or cold as requested, or lost a rank. */
 rue_status rue_flight_finish(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
                              struct rue_flight *flight, rue_error *error) RUE_MUST_CHECK;
 
-/* All of that, on the first runner. The caller closes the result. */
+/* Answers or makes a trial on the first runner, and waits for it. The caller closes the result. */
 rue_status rue_study_measure(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
                              struct rue_flight *flight, size_t nth, rue_error *error) RUE_MUST_CHECK;
 
-/* Loads stored row `id`, and adds it to the ledger, but not twice. Not `answered`: it does not exist any
- * more. */
+/* Adds stored row `id` to the ledger, unless it is there. Not `answered`: the row no longer exists. */
 rue_status rue_flight_load(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
                            struct rue_flight *flight, uint64_t id, rue_error *error) RUE_MUST_CHECK;
 
@@ -58,7 +56,7 @@ rue_status rue_flight_visit_stored(const struct rue_study_setup *setup, struct r
                                    struct rue_flight *flight, rue_store_visit *visit, void *context,
                                    rue_error *error) RUE_MUST_CHECK;
 
-/* The node that made a stored trial, as strategies number them; 0: none of several that make trials now. */
+/* The number that strategies give the node that made a stored trial; 0: no node that makes trials now. */
 size_t rue_study_find_node(const struct rue_study_setup *setup, const char *ranks);
 
 #endif

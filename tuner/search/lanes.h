@@ -45,7 +45,7 @@ struct rue_schedule {
     struct rue_tracks *tracks;
     struct rue_watch *watch; /* NULL: there is nothing to watch */
     uint64_t start_ns;
-    size_t charged;                 /* trials of no track, of which each pays its part */
+    size_t charged;                 /* trials that no track asked for; each track pays its part */
     size_t next_unsure;             /* the row from which unsure trials are repeated; RUE_NONE: none are */
     size_t first_trial, last_trial; /* of this run: their numbers; 0: none */
     char last_drop[RUE_ERROR_MESSAGE_BYTES];
@@ -63,14 +63,14 @@ static inline const struct rue_strategy_ops *rue_lanes_strategy(const struct rue
     return schedule->study->setup.plan.strategy;
 }
 
-/* No lane waits any more: there is a new result. */
+/* Lets waiting lanes ask again, because there is a new result. */
 void rue_lanes_wake(struct rue_schedule *schedule);
 
 /* Accounts for the time until `now_ns` on a lane without a trial. */
 void rue_lanes_advance(struct rue_schedule *schedule, struct rue_lane *lane, uint64_t now_ns);
 
-/* The track of the lane's last question pays for a trial that none has asked; before the first question, all
- * do. */
+/* Charges a trial that no track asked for to the track of the lane's last question; before the first
+ * question, to all tracks. */
 void rue_lanes_charge(struct rue_schedule *schedule, const struct rue_lane *lane);
 
 /* The budget that all tracks need for a recommendation. */
@@ -78,16 +78,16 @@ struct rue_watch_reserve rue_lanes_watch_reserve(const struct rue_schedule *sche
 
 bool rue_lanes_is_spent(const struct rue_schedule *schedule, const struct rue_lane *lane);
 
-/* A lane that can make no more trials is dropped, because of `text`. Alone, `why` (nullable) ends the study.
- * RUE_RUNNER; RUE_STORE, RUE_MEMORY. */
+/* Drops a lane that can make no more trials, because of `text`. If it is the only one, `why` (nullable) ends
+ * the study. RUE_RUNNER; RUE_STORE, RUE_MEMORY. */
 rue_status rue_lanes_lose(struct rue_schedule *schedule, struct rue_lane *lane, const char *text,
                           const rue_error *why, rue_error *error) RUE_MUST_CHECK;
 
 /* Drops all lanes that differ from the others. RUE_STORE, RUE_MEMORY. */
 rue_status rue_lanes_drop_different(struct rue_schedule *schedule, rue_error *error) RUE_MUST_CHECK;
 
-/* If the same trial fails again and again: a lane is dropped as soon as a trial succeeds on another; if all
- * fail, RUE_INFEASIBLE. */
+/* Counts identical failures in a row on a lane. After too many, the lane is dropped if a trial succeeds on
+ * another lane. RUE_INFEASIBLE: all lanes have too many. */
 rue_status rue_lanes_count_failures(struct rue_schedule *schedule, struct rue_lane *lane,
                                     rue_error *error) RUE_MUST_CHECK;
 

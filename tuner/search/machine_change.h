@@ -18,7 +18,7 @@ struct rue_machine_change {
     struct rue_trial_request request;
     double before, least; /* its time per batch: at the initial speed, and the least one since the change */
     int repeated;
-    double assumed; /* how much slower computing is without such a trial, a logarithm */
+    double assumed; /* without such a trial: the assumed slowdown of computing, a logarithm */
 };
 
 /* What references show. */
@@ -30,7 +30,7 @@ struct rue_change_evidence {
     size_t node;      /* that repeats the compute trial, as strategies number it */
 };
 
-/* Finds since when, and what is to be repeated. Not `active`: the speed is the last known one. */
+/* Finds when the change began, and which trial to repeat. Not `active`: the speed is the last known one. */
 struct rue_machine_change rue_machine_change_begin(const struct rue_study_setup *setup,
                                                    const struct rue_study_ledger *ledger,
                                                    struct rue_change_evidence evidence);

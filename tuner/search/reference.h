@@ -1,5 +1,5 @@
-/* Reference trials: the same short trial of a variant again and again (load-only if the runner can, else
- * joint). The times of one lane show whether its machine changes. */
+/* Reference trials: one short trial of a variant (load-only if the runner can, else joint), repeated during
+ * the study. The times of one lane show whether its machine changes. */
 #ifndef RUE_REFERENCE_H
 #define RUE_REFERENCE_H
 
@@ -36,8 +36,8 @@ rue_status rue_reference_continue(const struct rue_study_setup *setup, struct ru
                                   struct rue_reference *reference, bool fixed,
                                   struct rue_reference_series *series, rue_error *error) RUE_MUST_CHECK;
 
-/* A very short reference is too noisy: one that took `seconds` is made longer if they are much less than
- * `target_s`. False: it remains. */
+/* Makes a reference longer if its `seconds` are much less than `target_s`, because a very short one is too
+ * noisy. False: it keeps its length. */
 bool rue_reference_lengthen(struct rue_reference *reference, uint64_t job_images, double seconds,
                             double target_s);
 

@@ -1,7 +1,7 @@
 /* Makes the trials of a study: asks the strategies, measures, and lets them observe. Each runner is a lane:
  * it has at most one trial, a question of a strategy or one that the watch needs (watch.h). One machine is
- * one lane. On virtual clocks, what happens first is dealt with first, so that a simulation is deterministic.
- */
+ * one lane. On virtual clocks, events are handled in the order of their times, so that a simulation is
+ * deterministic. */
 #ifndef RUE_SCHEDULER_H
 #define RUE_SCHEDULER_H
 

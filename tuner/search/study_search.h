@@ -9,8 +9,8 @@
  * rue_same_failures_count. */
 rue_status rue_study_run(struct rue_study *study, rue_error *error) RUE_MUST_CHECK;
 
-/* The same; fails only if nothing was measured (RUE_USAGE). Else study->end says how it ended, and what was
- * measured can be reported. */
+/* Runs the plan; fails only if nothing was measured (RUE_USAGE). Else study->end says how the run ended, and
+ * the trials can be reported. */
 rue_status rue_study_perform(struct rue_study *study, rue_error *error) RUE_MUST_CHECK;
 
 #endif

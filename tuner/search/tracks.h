@@ -42,8 +42,8 @@ struct rue_asked {
     struct rue_question question;
 };
 
-/* Asks the tracks for a question for the node, first the one that has spent least of its share. False: none
- * has one now. */
+/* Gets a question for the node. The track that has spent the least of its share is asked first. False: no
+ * track has one now. */
 bool rue_tracks_ask(const struct rue_study_setup *setup, struct rue_tracks *tracks, size_t node,
                     struct rue_asked *out);
 

@@ -1,4 +1,4 @@
-/* Trials that fail: whether it is the data, and whether it is the same again and again. */
+/* Failed trials: whether the data are the cause, and whether the same failure repeats. */
 #ifndef RUE_TRIAL_FAILURES_H
 #define RUE_TRIAL_FAILURES_H
 
@@ -8,7 +8,8 @@
 bool rue_study_is_data_fault(const struct rue_study_setup *setup, size_t variant, enum rue_outcome outcome,
                              const char *reason);
 
-/* The error for a first trial with this outcome and reason: what to do, as nothing can be measured. */
+/* Fails after a first trial with this outcome and reason, because nothing can be measured. The message says
+ * what to do. */
 rue_status rue_study_fail_probe(const struct rue_study_setup *setup, size_t variant, enum rue_outcome outcome,
                                 const char *reason, rue_error *error);
 

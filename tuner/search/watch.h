@@ -29,12 +29,12 @@ bool rue_watch_plan(const struct rue_study_setup *setup, struct rue_watch_plan *
 /* The trials for the strategy in a budget of `trials`; a small budget has no references. */
 size_t rue_watch_strategy_trials(const struct rue_study_setup *setup, size_t trials);
 
-/* Borrows both after the plan. `*out` is NULL if there is nothing to watch: one machine, and a study that is
- * too short. RUE_MEMORY. */
+/* Call it after the plan; borrows both. `*out` is NULL if there is nothing to watch: one machine, and a study
+ * that is too short. RUE_MEMORY. */
 rue_status rue_watch_open(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
                           struct rue_watch **out, rue_error *error) RUE_MUST_CHECK;
 
-/* Describes what disturbed the whole study. (`disturbance` is nullable) */
+/* Closes the watch; `disturbance` (nullable) describes what disturbed the whole study. */
 void rue_watch_close(struct rue_watch *watch, char disturbance[RUE_CAUSES_BYTES]);
 
 /* Part of the budget that references may not spend. */
@@ -70,7 +70,7 @@ struct rue_watch_news {
     struct rue_speed_change change;
 };
 
-/* The trial that was due has row `row` of the ledger. RUE_STORE, RUE_MEMORY. */
+/* Observes the result of a due trial, row `row` of the ledger. RUE_STORE, RUE_MEMORY. */
 rue_status rue_watch_observe(struct rue_watch *watch, size_t lane, const struct rue_watch_task *task,
                              size_t row, struct rue_watch_news *news, rue_error *error) RUE_MUST_CHECK;
 
@@ -78,8 +78,8 @@ rue_status rue_watch_observe(struct rue_watch *watch, size_t lane, const struct 
 rue_status rue_watch_conclude(struct rue_watch *watch, struct rue_watch_news *news,
                               rue_error *error) RUE_MUST_CHECK;
 
-/* The lane that differs from the others, and why; `out->node` is 0: none. The caller drops it, and asks
- * again, because each drop changes what is usual. */
+/* Finds the lane that differs from the others, and why; `out->node` 0: none. The caller drops it and calls
+ * this again, because each drop changes what is usual. */
 void rue_watch_find_different(struct rue_watch *watch, struct rue_node_difference *out);
 void rue_watch_drop(struct rue_watch *watch, size_t lane);
 

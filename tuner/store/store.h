@@ -1,6 +1,6 @@
-/* The store of a study: all its trials, and what its runs found, in one SQLite file (WAL), from which a study
- * continues and which people query. docs/store.md describes the schema. One thread at a time; several
- * processes may read while one writes. */
+/* The store of a study: its trials and what its runs found, in one SQLite file (WAL). A study continues from
+ * it, and people query it. docs/store.md describes the schema. One thread at a time; several processes may
+ * read while one writes. */
 #ifndef RUE_STORE_H
 #define RUE_STORE_H
 
@@ -33,13 +33,13 @@ rue_status rue_store_begin_run(struct rue_store *store, const char *command_line
                                const char *started, const struct rue_knobs *knobs,
                                rue_error *error) RUE_MUST_CHECK;
 
-/* Until rue_store_commit, additions are only in memory; a store that is closed before loses them. RUE_STORE.
+/* Keeps additions in memory until rue_store_commit. They are lost if the store is closed before. RUE_STORE.
  */
 rue_status rue_store_hold(struct rue_store *store, rue_error *error) RUE_MUST_CHECK;
 rue_status rue_store_commit(struct rue_store *store, rue_error *error) RUE_MUST_CHECK;
 
-/* Adds a row of the run, which is set in it. Trials in the ranges of its changes, and those of its
- * dropped nodes, are not found by rue_store_find_trial from then on. RUE_STORE. */
+/* Adds a row of this run, and sets its run_id. After a row of change or exclusion, rue_store_find_trial skips
+ * the trials in the change's range, or of the dropped node. RUE_STORE. */
 rue_status rue_store_add_row(struct rue_store *store, enum rue_store_table table, void *row,
                              rue_error *error) RUE_MUST_CHECK;
 
@@ -69,8 +69,8 @@ struct rue_store_trial rue_store_make_trial(const struct rue_store_scenario *sce
                                             const struct rue_trial_request *request);
 
 /* Adds a trial of this run, which gets its row id; when this returns RUE_OK, the row is on the disk, and can
- * be read. A row that could not be read again is not added (RUE_STORE, with the column). `started_ns` is on
- * the study's clock. */
+ * be read. A row that could not be read back is refused (RUE_STORE, with the column). `started_ns` is on the
+ * study's clock. */
 rue_status rue_store_add_trial(struct rue_store *store, struct rue_store_trial *trial,
                                rue_error *error) RUE_MUST_CHECK;
 

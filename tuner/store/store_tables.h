@@ -29,8 +29,9 @@ enum rue_store_table {
     RUE_STORE_TABLE_COUNT
 };
 
-/* A row of the table result: what a run found, when it began or ended. Rows of change are struct rue_notice,
- * those of exclusion struct rue_dropped_node: a run has all that it knew, also what earlier runs noticed. */
+/* A row of the table result: what a run found, written when it begins and replaced when it ends. Rows of
+ * change are struct rue_notice, and rows of exclusion struct rue_dropped_node. They include what earlier runs
+ * noticed. */
 struct rue_store_result {
     uint64_t id;
     int64_t run_id;

@@ -11,9 +11,10 @@
 void rue_kept_scenario(const struct rue_store_scenario *scenario, const char *workload,
                        char out[RUE_SCENARIO_BYTES]);
 
-/* Saves what the run found; replaces what it had saved. `result`: the run whose findings are the result: this
- * one (rue_store_run_id), an earlier one, or RUE_ABSENT: none, as the run is under way. Variants without a
- * matrix have only a scenario. `ledger` has the disturbed trials; the rest is set. RUE_STORE, RUE_MEMORY. */
+/* Saves what the run found; replaces what it had saved. `result`: the run whose findings are the result,
+ * which is this one (rue_store_run_id) or an earlier one; RUE_ABSENT while the run is under way. Variants
+ * without a matrix have only a scenario. `ledger` has the disturbed trials; its other members are set.
+ * RUE_STORE, RUE_MEMORY. */
 rue_status rue_kept_save(struct rue_store *store, const struct rue_findings *findings,
                          const struct rue_ranking_rules *rules, struct rue_findings_ledger *ledger,
                          int64_t result, rue_error *error) RUE_MUST_CHECK;

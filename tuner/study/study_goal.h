@@ -56,8 +56,8 @@ struct rue_study_goal {
         const char *max_workers_origin;
         const char *baseline;        /* see study_space.h; NULL: none */
         const char *baseline_origin; /* "--baseline", for messages */
-        /* Only the points of two curves: all batch sizes at fixed workers, and all workers at a fixed batch
-         * size, see rue_study_curves; to compare ranks, only the configuration of both. */
+        /* Only two curves: all batch sizes at one number of workers, and all numbers of workers at one batch
+         * size (rue_study_curves). A comparison of ranks has only the configuration where they cross. */
         bool curves;
     } space;
     struct {

@@ -70,7 +70,7 @@ uint64_t rue_study_spent_ns(const struct rue_study_setup *setup, const struct ru
 
 /* Counts the cost of a trial that began when `started_ns` were spent. A virtual clock advances by the trial's
  * own time. On the real clock the elapsed time becomes the cost, because it includes the runner's start. A
- * cost after which no row of the store could say when a trial started makes it a failed trial. */
+ * trial fails if, after its cost, the store could not hold the start of the next one. */
 void rue_study_count_cost(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
                           uint64_t started_ns, struct rue_trial_result *result);
 
@@ -87,7 +87,7 @@ static inline uint64_t rue_study_cost_ns(const struct rue_trial_result *result)
 /* Records the error of a row against the time that a strategy expected. */
 void rue_study_note_error(struct rue_ledger_row *row, double expected_s, double expected_sd);
 
-/* Whether a trial may have been made before or after a change. */
+/* Whether it is unknown if a trial was made before or after a change. */
 bool rue_study_is_unsure(const struct rue_study_ledger *ledger, size_t trial);
 
 #endif

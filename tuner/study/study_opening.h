@@ -1,8 +1,9 @@
 /* The steps of opening a study, except those in study_space.h. They fail as rue_study_open does.
  *
- * Order: models and data are chosen before anything is written. An existing store is opened before the data
- * are read; a fresh one after it, so that the old store remains until then. The given data are open, and J is
- * known, before a sample of raw data is converted. */
+ * 1. Choose models and data, before anything is written.
+ * 2. Open an existing store. A fresh one is opened after step 3, so that the old store remains until then.
+ * 3. Open the given data, which gives J.
+ * 4. Convert a sample of raw data. */
 #ifndef RUE_STUDY_OPENING_H
 #define RUE_STUDY_OPENING_H
 

@@ -8,9 +8,9 @@
 rue_status rue_study_keep_findings(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
                                    struct rue_findings *findings, rue_error *error) RUE_MUST_CHECK;
 
-/* For a run that ended early: whether the last result in the store recommends something for a variant for
- * which `findings` do not; if the run `failed` without a recommendation, for any variant. Then `out`
- * describes that result, and if it is about this study, it becomes the result of this run. */
+/* For a run that ended early: whether to keep the last result in the store, because it has a recommendation
+ * for a variant and `findings` do not. If the run `failed` without any recommendation, every variant counts.
+ * True: `out` describes that result. It becomes the result of this run if it is about this study. */
 bool rue_study_keep_earlier(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
                             const struct rue_findings *findings, bool failed, char *out, size_t bytes);
 

@@ -122,13 +122,13 @@ static inline const struct rue_hello *rue_study_hello(const struct rue_study_set
     return setup->host.runners->hello;
 }
 
-/* The number that strategies give a lane: the runners of one machine have none. */
+/* The number that strategies give a lane; 0: the study has one machine. */
 static inline size_t rue_study_node(const struct rue_study_setup *setup, size_t lane)
 {
     return setup->host.runners->count > 1 ? lane + 1 : 0;
 }
 
-/* How many of `images` each loader of this machine loads; to compare ranks, one alone. */
+/* How many of `images` each loader of this machine loads; in a comparison of ranks, one rank alone. */
 static inline uint64_t rue_study_share(const struct rue_study_setup *setup, uint64_t images)
 {
     if (setup->goal.job.ranks.count) return images;

@@ -8,9 +8,9 @@
 rue_status rue_study_check_pinning(const struct rue_study_setup *setup, rue_error *error) RUE_MUST_CHECK;
 
 /* The requested space, with defaults from `hello` or the usable CPUs. Batch sizes above the job and workers
- * above the limit are removed from defaults. Of requested batch sizes, the smallest that is not below the job
- * stays: it loads the job as one batch. RUE_USAGE: with drop_last that is none; such workers were requested.
- */
+ * above the limit are removed from defaults. Of requested batch sizes that are not below the job, the
+ * smallest stays: it loads the job as one batch. RUE_USAGE: drop_last would skip that batch, or workers above
+ * the limit were requested. */
 rue_status rue_study_space(const struct rue_study_goal *goal, const struct rue_hello *hello,
                            uint64_t job_images, struct rue_space *out, rue_error *error) RUE_MUST_CHECK;
 

@@ -1,4 +1,4 @@
-/* Findings from cost matrices: what every command that shows findings computes from them. */
+/* Computes findings from cost matrices, for every command that shows findings. */
 #ifndef RUE_FINDINGS_FILL_H
 #define RUE_FINDINGS_FILL_H
 
@@ -6,16 +6,16 @@
 #include "ranking_rules.h"
 
 /* Ranks a matrix by `rules`, and fills in the gains of `baselines`, whose rows have names and columns of the
- * matrix. The best baseline is recommended instead of the best configuration if two conditions hold: that is
- * at most 0.5 points of regret better, and whole jobs of both on every model do not prove it to be faster.
- * The caller closes `*out`. RUE_MEMORY. */
+ * matrix. The best baseline replaces the best configuration as the recommendation if two conditions hold: it
+ * has at most 0.5 points more regret, and whole jobs of both on every model do not prove it slower. The
+ * caller closes `*out`. RUE_MEMORY. */
 rue_status rue_findings_rank(const struct rue_cost_matrix *matrix, const struct rue_ranking_rules *rules,
                              struct rue_baseline_findings *baselines, struct rue_selection **out,
                              rue_error *error) RUE_MUST_CHECK;
 
-/* The same for all variants, which have matrices and facts. Adds the other answers: interval and bound if
- * none is claimed and there are repeats (none if the machine was unsteady), and `overall`. The memory of
- * batches is known only for rue's loader. RUE_USAGE as rue_ranking_rules_check, RUE_MEMORY. */
+/* Does the same for all variants, which have matrices and facts, and fills in `overall`. Adds an interval and
+ * a bound if none is claimed, there are repeats, and the machine was steady. The memory of batches is known
+ * only for rue's loader. RUE_USAGE as rue_ranking_rules_check, RUE_MEMORY. */
 rue_status rue_findings_fill(struct rue_findings *findings, const struct rue_ranking_rules *rules,
                              rue_error *error) RUE_MUST_CHECK;
 
