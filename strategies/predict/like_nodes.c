@@ -74,6 +74,7 @@ void rue_like_nodes_add(struct rue_like_nodes *nodes, size_t node, size_t kind, 
     times->recent[times->next] = log(seconds);
     times->next = (times->next + 1) % RUE_NODE_TIMES;
     if (times->count < RUE_NODE_TIMES) times->count++;
+    if (kind != own->kind) return; /* not the one that was due */
     bool known = own->begun && find_usual(nodes, node, kind, level, &usual);
     own->suspected = known && fabs(log(seconds) - usual) > level_most;
     own->trials = 0;

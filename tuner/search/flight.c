@@ -181,9 +181,9 @@ static void name_node(struct rue_flight *flight)
 static bool is_retried(struct rue_flight *flight)
 {
     struct rue_trial_result *result = &flight->result;
+    bool ran = result->outcome == RUE_TRIAL_OK || result->outcome == RUE_TRIAL_FAILED;
     flight->attempts++;
-    bool missed =
-        result->cache_missed == 1 && result->outcome == RUE_TRIAL_OK && flight->attempts < MISSED_MAX;
+    bool missed = result->cache_missed == 1 && ran && flight->attempts < MISSED_MAX;
     if (missed) result->outcome = RUE_TRIAL_FAILED;
     return (missed || (result->retry && flight->attempts < RETRY_MAX)) && !rue_runner_is_lost(flight->runner);
 }
@@ -193,7 +193,6 @@ static rue_status record_trial(const struct rue_study_setup *setup, struct rue_s
                                struct rue_flight *flight, rue_error *error)
 {
     struct rue_ledger_trial *trial = &flight->at.trial;
-    rue_study_count_cost(setup, ledger, trial->started_ns, &flight->result);
     *flight->clock_ns = trial->started_ns + rue_study_cost_ns(&flight->result);
     ledger->run_trials++;
     flight->at.suspended_ns = ledger->clock.suspended_ns;
@@ -211,6 +210,7 @@ rue_status rue_flight_finish(const struct rue_study_setup *setup, struct rue_stu
     bool lost = rue_runner_is_lost(flight->runner), repeats = false;
     if (rue_runner_was_suspended(flight->runner)) repeats = discard_suspended(setup, ledger, flight) && !lost;
     if (!repeats) {
+        rue_study_count_cost(setup, ledger, flight->at.trial.started_ns, &flight->result);
         repeats = is_retried(flight);
         name_node(flight);
         rue_status status = record_trial(setup, ledger, flight, error);

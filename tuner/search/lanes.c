@@ -26,20 +26,18 @@ void rue_lanes_advance(struct rue_schedule *schedule, struct rue_lane *lane, uin
     lane->clock_ns = now_ns;
 }
 
-void rue_lanes_charge(struct rue_schedule *schedule, const struct rue_lane *lane)
+void rue_lanes_charge(struct rue_schedule *schedule, const struct rue_lane *lane, uint64_t cost_ns,
+                      size_t trials)
 {
+    const struct rue_strategy_ops *strategy = rue_lanes_strategy(schedule);
     struct rue_track *track = lane->last;
-    uint64_t cost_ns = rue_study_cost_ns(&lane->trial.flight.result);
-    if (track) {
-        track->spent_ns += cost_ns;
-        if (rue_lanes_strategy(schedule)->spend)
-            rue_lanes_strategy(schedule)->spend(track->state, lane->node, (double)cost_ns / 1e9, 1);
-        return;
+    if (!track) {
+        spend_time(schedule, lane, cost_ns);
+        track = &schedule->tracks->at[schedule->charged++ % schedule->tracks->count];
+        cost_ns = 0;
     }
-    spend_time(schedule, lane, cost_ns);
-    track = &schedule->tracks->at[schedule->charged++ % schedule->tracks->count];
-    if (rue_lanes_strategy(schedule)->spend)
-        rue_lanes_strategy(schedule)->spend(track->state, lane->node, 0, 1);
+    track->spent_ns += cost_ns;
+    if (strategy->spend) strategy->spend(track->state, lane->node, (double)cost_ns / 1e9, trials);
 }
 
 static size_t count_running(const struct rue_schedule *schedule)
@@ -86,7 +84,7 @@ static rue_status discard_trials(struct rue_schedule *schedule, const struct rue
     snprintf(dropped.why, sizeof dropped.why, "%s", why);
     for (size_t i = 0; i < ledger->row_count; i++) {
         struct rue_ledger_row *row = &ledger->rows[i];
-        if (row->node != lane->node || row->trial.id < schedule->first_trial) continue;
+        if (row->node != lane->node || row->stored || row->trial.id < schedule->first_trial) continue;
         row->discarded = row->trial.id >= dropped.discarded;
         if (row->discarded || row->trial.result.outcome != RUE_TRIAL_OK) row->config = RUE_NONE;
     }
@@ -111,19 +109,12 @@ static rue_status drop(struct rue_schedule *schedule, struct rue_lane *lane, siz
     return discard_trials(schedule, lane, since, why, error);
 }
 
-rue_status rue_lanes_lose(struct rue_schedule *schedule, struct rue_lane *lane, const char *text,
-                          const rue_error *why, rue_error *error)
-{
-    if (schedule->count == 1 && why) return rue_fail(error, RUE_RUNNER, "%s", why->message);
-    return schedule->count == 1 ? RUE_OK : drop(schedule, lane, SIZE_MAX, text, error);
-}
-
 /* Each drop changes what is usual. */
 rue_status rue_lanes_drop_different(struct rue_schedule *schedule, rue_error *error)
 {
     char why[RUE_REASON_BYTES + 60];
-    struct rue_node_difference found;
-    rue_watch_find_different(schedule->watch, &found);
+    struct rue_node_difference found = {0};
+    if (schedule->watch) rue_watch_find_different(schedule->watch, &found);
     if (!found.node) return RUE_OK;
     struct rue_lane *lane = &schedule->lanes[found.node - 1];
     if (found.failed)
@@ -137,6 +128,17 @@ rue_status rue_lanes_drop_different(struct rue_schedule *schedule, rue_error *er
                  "differs from the other nodes: the time of its reference trials is %.2f times theirs",
                  found.ratio);
     rue_status status = drop(schedule, lane, found.since, why, error);
+    return status == RUE_OK ? rue_lanes_drop_different(schedule, error) : status;
+}
+
+/* If it differed already, its trials since then do not count. */
+rue_status rue_lanes_lose(struct rue_schedule *schedule, struct rue_lane *lane, const char *text,
+                          const rue_error *why, rue_error *error)
+{
+    if (schedule->count == 1) return why ? rue_fail(error, RUE_RUNNER, "%s", why->message) : RUE_OK;
+    struct rue_node_difference found = rue_watch_compare(schedule->watch);
+    size_t since = found.node == lane->node ? found.since : SIZE_MAX;
+    rue_status status = drop(schedule, lane, since, text, error);
     return status == RUE_OK ? rue_lanes_drop_different(schedule, error) : status;
 }
 
@@ -157,5 +159,5 @@ rue_status rue_lanes_count_failures(struct rue_schedule *schedule, struct rue_la
     if (!succeeds) return RUE_OK;
     snprintf(why, sizeof why, "failed %d trials, one after the other: %s", lane->failures.same.in_a_row,
              lane->failures.last);
-    return drop(schedule, lane, SIZE_MAX, why, error);
+    return rue_lanes_lose(schedule, lane, why, NULL, error);
 }

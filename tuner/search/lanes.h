@@ -27,8 +27,9 @@ struct rue_lane {
     struct rue_asked asked;
     struct rue_track *last; /* the track of its last question */
     struct rue_lane_trial trial;
-    uint64_t end_ns; /* of the trial, on a virtual clock */
-    size_t trials;   /* for strategies, in this run */
+    uint64_t begun_ns; /* its clock when the trial began */
+    uint64_t end_ns;   /* of the trial, on a virtual clock */
+    size_t trials;     /* for strategies, in this run */
     struct {
         bool known;
         double seconds, sd;
@@ -71,7 +72,8 @@ void rue_lanes_advance(struct rue_schedule *schedule, struct rue_lane *lane, uin
 
 /* Charges a trial that no track asked for to the track of the lane's last question; before the first
  * question, to all tracks. */
-void rue_lanes_charge(struct rue_schedule *schedule, const struct rue_lane *lane);
+void rue_lanes_charge(struct rue_schedule *schedule, const struct rue_lane *lane, uint64_t cost_ns,
+                      size_t trials);
 
 /* The budget that all tracks need for a recommendation. */
 struct rue_watch_reserve rue_lanes_watch_reserve(const struct rue_schedule *schedule);

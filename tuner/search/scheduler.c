@@ -126,11 +126,11 @@ static void apply_change(struct rue_schedule *schedule, const struct rue_watch_n
 static rue_status absorb_watch(struct rue_schedule *schedule, struct rue_lane *lane, rue_error *error)
 {
     struct rue_watch_news news;
-    rue_lanes_charge(schedule, lane);
     rue_status status = rue_watch_observe(schedule->watch, lane->number, &lane->trial.task,
                                           lane->trial.flight.row, &news, error);
     if (status != RUE_OK) return status;
     apply_change(schedule, &news);
+    rue_lanes_wake(schedule); /* it may need trials of others */
     return rue_lanes_drop_different(schedule, error);
 }
 
@@ -138,7 +138,6 @@ static rue_status absorb_watch(struct rue_schedule *schedule, struct rue_lane *l
 static rue_status absorb_repeat(struct rue_schedule *schedule, struct rue_lane *lane)
 {
     struct rue_ledger_row *rows = schedule->study->ledger.rows;
-    rue_lanes_charge(schedule, lane);
     if (!(rows[lane->trial.flight.row].cost_ns > 0)) return RUE_OK;
     rows[lane->trial.flight.row].config = rows[lane->trial.repeated_row].config;
     rows[lane->trial.repeated_row].config = RUE_NONE;
@@ -227,7 +226,8 @@ static rue_status choose_trial(struct rue_schedule *schedule, struct rue_lane *l
     if (schedule->study->ledger.found_trials && lane->trials == 0) {
         status = ask(schedule, lane, error);
         if (status == RUE_OK && lane->has_asked) status = find_stored(schedule, lane, &stored, error);
-        if (status != RUE_OK || !lane->has_asked) return status;
+        bool needed = schedule->watch && rue_watch_needs(schedule->watch, lane->number);
+        if (status != RUE_OK || (!lane->has_asked && !needed)) return status;
     }
     if (!stored) status = choose_watched(schedule, lane, found, error);
     if (status == RUE_OK && !*found) *found = choose_repeat(schedule, lane);
@@ -266,15 +266,23 @@ static rue_status await(struct rue_schedule *schedule, struct rue_lane *lane, ru
     return lane->stalls ? RUE_OK : receive(schedule, lane, error);
 }
 
-/* The lane's trial is answered. */
+/* The lane's trial is answered. A strategy observes the cost of the last attempt at its question; the rest is
+ * charged. */
 static rue_status absorb(struct rue_schedule *schedule, struct rue_lane *lane, rue_error *error)
 {
+    const struct rue_flight *flight = &lane->trial.flight;
+    bool asked = lane->trial.purpose == RUE_LANE_QUESTION;
+    uint64_t last_ns = asked ? rue_study_cost_ns(&flight->result) : 0,
+             elapsed_ns = lane->clock_ns - lane->begun_ns;
+    size_t attempts = (size_t)flight->attempts;
     lane->busy = false;
-    if (lane->trial.flight.result.outcome != RUE_TRIAL_OK)
-        memcpy(lane->failures.last, lane->trial.flight.failure, sizeof lane->failures.last);
-    rue_status status = lane->trial.purpose == RUE_LANE_QUESTION ? absorb_question(schedule, lane, error)
-                        : lane->trial.purpose == RUE_LANE_WATCH  ? absorb_watch(schedule, lane, error)
-                                                                 : absorb_repeat(schedule, lane);
+    if (flight->result.outcome != RUE_TRIAL_OK)
+        memcpy(lane->failures.last, flight->failure, sizeof lane->failures.last);
+    if (attempts > asked)
+        rue_lanes_charge(schedule, lane, elapsed_ns > last_ns ? elapsed_ns - last_ns : 0, attempts - asked);
+    rue_status status = asked                                   ? absorb_question(schedule, lane, error)
+                        : lane->trial.purpose == RUE_LANE_WATCH ? absorb_watch(schedule, lane, error)
+                                                                : absorb_repeat(schedule, lane);
     rue_trial_result_close(&lane->trial.flight.result);
     return status;
 }
@@ -289,6 +297,9 @@ static rue_status begin(struct rue_schedule *schedule, struct rue_lane *lane, ru
     if (status != RUE_OK || !found) return status;
     size_t nth =
         lane->trial.purpose == RUE_LANE_QUESTION ? choose_stored(schedule, lane) : RUE_STUDY_NEW_TRIAL;
+    if (!rue_lanes_is_virtual(schedule)) /* thinking, too, takes time */
+        rue_lanes_advance(schedule, lane, rue_study_spent_ns(&study->setup, &study->ledger));
+    lane->begun_ns = lane->clock_ns;
     status = rue_flight_answer(&study->setup, &study->ledger, &lane->trial.flight, nth, error);
     if (status == RUE_OK && lane->trial.flight.answered) return absorb(schedule, lane, error);
     if (status == RUE_OK)
@@ -393,7 +404,8 @@ static rue_status step(struct rue_schedule *schedule, struct rue_lane *free, str
         return begin(schedule, free, error);
     if (!busy || !rue_lanes_is_virtual(schedule)) {
         rue_status status = wait_for_lane(schedule, &ended, error);
-        if (status != RUE_OK || !ended || rue_lanes_is_virtual(schedule)) return status;
+        if (status != RUE_OK || !ended) return status;
+        if (rue_lanes_is_virtual(schedule)) return receive(schedule, ended, error);
         return finish(schedule, ended, error);
     }
     for (size_t l = 0; l < schedule->count; l++)
@@ -428,8 +440,9 @@ static rue_status conclude_watch(struct rue_schedule *schedule, rue_error *error
     struct rue_watch_news news;
     if (!schedule->watch) return RUE_OK;
     rue_status status = rue_watch_conclude(schedule->watch, &news, error);
-    if (status == RUE_OK) apply_change(schedule, &news);
-    return status;
+    if (status != RUE_OK) return status;
+    apply_change(schedule, &news);
+    return rue_lanes_drop_different(schedule, error);
 }
 
 rue_status rue_schedule(struct rue_study *study, struct rue_tracks *tracks, struct rue_watch *watch,

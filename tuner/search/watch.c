@@ -12,8 +12,9 @@ enum {
     LEAST_TRIALS = 10,
     LEAST_BUDGET = 50,
     CHECKS_MAX = 5,
-    ALARM_LEAST = 2,
-    ALARM_MOST = 6, /* references of the other lanes, if one has changed */
+    ALARM_LEAST = 4,
+    ALARM_MOST = 6,    /* references of each lane, if one has changed */
+    ALARM_TRIALS = 10, /* of each lane, after which one that cannot make references is not waited for */
     USUAL_REFERENCES = 85
 };
 
@@ -30,7 +31,7 @@ struct watched_lane {
     size_t variant;      /* of its last trial; of several lanes, all references are those of the first */
     size_t trials_since; /* its last reference */
     int checks;          /* references that may still follow its last trial */
-    bool owes;           /* references, because another lane has changed */
+    bool owes;           /* references, because a lane has changed */
     int made;            /* of them */
 };
 
@@ -45,7 +46,9 @@ struct rue_watch {
     double references_s;       /* without the first RUE_REFERENCE_VALUES_MIN of each variant */
     double last_s;             /* the last reference */
     double trials_s, trial_count;
-    bool alarm; /* a lane has changed, and it is not known yet whether the others have, too */
+    bool alarm;          /* a lane has changed, and it is not known yet whether the others have, too */
+    size_t alarm_trials; /* of all lanes, since then */
+    uint64_t last_trial; /* of this run: its number */
     struct rue_machine_change change; /* of all lanes */
     size_t measuring;                 /* the lane that repeats its compute trial */
     size_t count;
@@ -116,6 +119,7 @@ rue_status rue_watch_open(const struct rue_study_setup *setup, struct rue_study_
     watch->ledger = ledger;
     watch->speeds = is_long_enough(setup);
     watch->count = count;
+    watch->first_row = ledger->row_count;
     choose_comparisons(watch);
     for (size_t l = 0; l < count; l++) {
         watch->lanes[l].slowdown = rue_slowdown_open(false_alarms, USUAL_REFERENCES);
@@ -137,6 +141,44 @@ void rue_watch_close(struct rue_watch *watch, char disturbance[RUE_CAUSES_BYTES]
     if (watch->causes && disturbance) rue_causes_summarise(watch->causes, disturbance);
     rue_causes_close(watch->causes);
     free(watch);
+}
+
+/* ---- an alarm: a lane has changed ---- */
+
+static bool any_owes(const struct rue_watch *watch)
+{
+    bool any = false;
+    for (size_t l = 0; l < watch->count; l++) any |= watch->lanes[l].owes && !watch->lanes[l].dropped;
+    return any;
+}
+
+/* Not all have changed. Those that differ too much are to be dropped; then the others continue at their new
+ * speed. */
+static void end_alarm(struct rue_watch *watch)
+{
+    watch->alarm = false;
+    for (size_t l = 0; l < watch->count; l++) watch->lanes[l].owes = false;
+    if (rue_like_nodes_find(&watch->like).node) return;
+    for (size_t l = 0; l < watch->count; l++) {
+        struct watched_lane *lane = &watch->lanes[l];
+        if (!rue_slowdown_is_detected(&lane->slowdown)) continue;
+        rue_slowdown_reset(&lane->slowdown);
+        rue_reference_restart(&lane->series[lane->variant]);
+    }
+}
+
+/* The lane makes no more of the references that it owes. */
+static void give_up(struct rue_watch *watch, struct watched_lane *lane)
+{
+    lane->owes = false;
+    if (watch->alarm && !any_owes(watch)) end_alarm(watch);
+}
+
+/* A trial of this run. An alarm does not last forever. */
+static void note_trial(struct rue_watch *watch, uint64_t id)
+{
+    watch->last_trial = id;
+    if (watch->alarm && ++watch->alarm_trials > ALARM_TRIALS * watch->count) end_alarm(watch);
 }
 
 /* ---- what is due ---- */
@@ -216,6 +258,7 @@ rue_status rue_watch_next(struct rue_watch *watch, size_t lane, struct rue_watch
                                        watch->change.request};
         return RUE_OK;
     }
+    if (own->owes && !fits_budget(watch, reserve)) give_up(watch, own);
     bool compares = !watch->alarm && rue_like_nodes_is_due(&watch->like, lane + 1, &kind);
     if (!compares && !own->owes && !is_due(watch, own, reserve)) return RUE_OK;
     rue_status status = begin_series(watch, &own->series[own->variant], error);
@@ -231,8 +274,9 @@ rue_status rue_watch_count(struct rue_watch *watch, size_t lane, size_t row, rue
 {
     struct watched_lane *own = &watch->lanes[lane];
     const struct rue_ledger_row *trial = &watch->ledger->rows[row];
-    if (watch->trial_count++ == 0) watch->first_row = row;
+    if (watch->trial_count++ == 0 && watch->count == 1) watch->first_row = row;
     if (watch->count == 1) own->variant = trial->variant;
+    note_trial(watch, trial->trial.id);
     own->trials_since++;
     own->checks = CHECKS_MAX;
     rue_like_nodes_count(&watch->like, lane + 1);
@@ -263,18 +307,17 @@ static void judge_time(struct rue_watch *watch, struct watched_lane *lane,
 /* Compares the nodes by a reference of `kind`; `seconds` is 0 if it failed. */
 static void compare_nodes(struct rue_watch *watch, size_t lane, size_t kind, size_t row, double seconds)
 {
-    const struct rue_ledger_row *rows = watch->ledger->rows;
     size_t kinds = watch->like.kinds;
     if (kind >= kinds) return;
     if (seconds > 0) {
-        rue_like_nodes_add(&watch->like, lane + 1, kind, seconds, row ? rows[row - 1].trial.id : 0);
+        rue_like_nodes_add(&watch->like, lane + 1, kind, seconds, watch->last_trial);
         return;
     }
     rue_like_nodes_fail(&watch->like, lane + 1, kind);
     if (watch->like.kinds < kinds)
         rue_progress_note(watch->setup->progress,
                           "the nodes cannot be compared%s, because reference trials fail on all: %s",
-                          kind ? " in computing" : "", rows[row].trial.result.reason);
+                          kind ? " in computing" : "", watch->ledger->rows[row].trial.result.reason);
 }
 
 /* Continues the watch at the new speed. */
@@ -305,52 +348,34 @@ static double load_level(const struct rue_watch *watch)
     return rue_median(levels, count);
 }
 
-/* Whether all lanes have changed; `*end`: the trial since which, at the latest. */
+/* Whether all lanes have changed; `*end`: the trial since which, at the latest. Where it is certain of most,
+ * it need only be likely of those that have made their references. */
 static bool all_have_changed(const struct rue_watch *watch, size_t *end)
 {
+    size_t live = 0, certain = 0;
     *end = SIZE_MAX;
     for (size_t l = 0; l < watch->count; l++) {
         const struct watched_lane *lane = &watch->lanes[l];
         size_t since;
         if (lane->dropped) continue;
-        if (!rue_slowdown_is_detected(&lane->slowdown)) return false;
-        rue_slowdown_evidence(&lane->slowdown, &since);
+        double evidence = rue_slowdown_evidence(&lane->slowdown, &since);
+        bool detected = rue_slowdown_is_detected(&lane->slowdown);
+        if (!detected && (evidence < suspicion || !watch->alarm || lane->owes)) return false;
+        live++;
+        certain += detected;
         if (since < *end) *end = since;
     }
-    return *end != SIZE_MAX;
+    return 2 * certain > live;
 }
 
-static bool any_owes(const struct rue_watch *watch)
-{
-    bool any = false;
-    for (size_t l = 0; l < watch->count; l++) any |= watch->lanes[l].owes && !watch->lanes[l].dropped;
-    return any;
-}
-
-/* A lane has changed: the others make references now, because the cause may be common. */
+/* A lane has changed: all make references now, because the cause may be common. */
 static void raise_alarm(struct rue_watch *watch)
 {
     watch->alarm = true;
+    watch->alarm_trials = 0;
     for (size_t l = 0; l < watch->count; l++) {
-        struct watched_lane *lane = &watch->lanes[l];
-        lane->made = 0;
-        lane->owes = !lane->dropped && !rue_slowdown_is_detected(&lane->slowdown) &&
-                     !lane->series[lane->variant].failed;
-    }
-}
-
-/* Not all have changed. Those that differ too much are to be dropped; then the others continue at their new
- * speed. */
-static void end_alarm(struct rue_watch *watch)
-{
-    size_t end;
-    watch->alarm = false;
-    if (rue_like_nodes_find(&watch->like).node || all_have_changed(watch, &end)) return;
-    for (size_t l = 0; l < watch->count; l++) {
-        struct watched_lane *lane = &watch->lanes[l];
-        if (!rue_slowdown_is_detected(&lane->slowdown)) continue;
-        rue_slowdown_reset(&lane->slowdown);
-        rue_reference_restart(&lane->series[lane->variant]);
+        watch->lanes[l].made = 0;
+        watch->lanes[l].owes = !watch->lanes[l].dropped;
     }
 }
 
@@ -365,6 +390,8 @@ static void begin_change(struct rue_watch *watch, size_t lane, size_t end)
                                            .node = rue_study_node(watch->setup, lane)};
     watch->change = rue_machine_change_begin(watch->setup, watch->ledger, evidence);
     watch->measuring = lane;
+    watch->alarm = false;
+    for (size_t l = 0; l < watch->count; l++) watch->lanes[l].owes = false;
     if (!watch->change.active) restart_watch(watch);
 }
 
@@ -372,10 +399,9 @@ static void begin_change(struct rue_watch *watch, size_t lane, size_t end)
 static void look_for_change(struct rue_watch *watch, size_t lane)
 {
     size_t end;
-    if (!watch->speeds || watch->change.active) return;
+    if (!watch->speeds || watch->change.active || watch->ledger->speeds.count == RUE_SPEED_CHANGES_MAX)
+        return;
     if (all_have_changed(watch, &end)) {
-        watch->alarm = false;
-        for (size_t l = 0; l < watch->count; l++) watch->lanes[l].owes = false;
         begin_change(watch, lane, end);
     } else if (!watch->alarm && (rue_slowdown_is_detected(&watch->lanes[lane].slowdown) ||
                                  rue_like_nodes_find(&watch->like).changed)) {
@@ -391,7 +417,7 @@ static void pay_reference(struct watched_lane *lane)
          detected = rue_slowdown_is_detected(&lane->slowdown);
     if (!lane->owes) return;
     lane->made++;
-    lane->owes = !detected && lane->made < (suspect ? ALARM_MOST : ALARM_LEAST);
+    lane->owes = lane->made < (suspect && !detected ? ALARM_MOST : ALARM_LEAST);
 }
 
 static void observe_reference(struct rue_watch *watch, size_t lane, const struct rue_watch_task *task,
@@ -416,8 +442,8 @@ static void observe_reference(struct rue_watch *watch, size_t lane, const struct
                          rue_reference_lengthen(reference, watch->setup->variants[task->variant].job_images,
                                                 seconds, target_s))))
         return; /* it was too short to count */
-    series->failed |= !(seconds > 0);
-    trial->reference = true;
+    series->failed = !(seconds > 0);
+    trial->reference = seconds > 0;
     if (seconds > 0) judge_time(watch, own, series, trial, log(seconds));
     compare_nodes(watch, lane, 0, row, seconds);
     pay_reference(own);
@@ -435,24 +461,30 @@ rue_status rue_watch_observe(struct rue_watch *watch, size_t lane, const struct 
         observe_reference(watch, lane, task, row);
     } else if (task->kind == RUE_WATCH_NODE_COMPUTES) {
         bool ok = result->outcome == RUE_TRIAL_OK && result->compute_ns > 0;
-        trial->reference = true;
         compare_nodes(watch, lane, 1, row, ok ? (double)result->compute_ns / 1e9 : 0);
     } else {
         bool last = rue_machine_change_measure(&watch->change, result);
         return last ? rue_watch_conclude(watch, news, error) : RUE_OK;
     }
+    note_trial(watch, trial->trial.id);
     look_for_change(watch, lane);
     return watch->change.active && !watch->change.repeats ? rue_watch_conclude(watch, news, error) : RUE_OK;
 }
 
 rue_status rue_watch_conclude(struct rue_watch *watch, struct rue_watch_news *news, rue_error *error)
 {
+    if (watch->alarm) end_alarm(watch);
     *news = (struct rue_watch_news){.changed = watch->change.active};
     if (!news->changed) return RUE_OK;
     rue_status status = rue_machine_change_conclude(watch->setup, watch->ledger, watch->causes,
                                                     &watch->change, &news->change, error);
     if (status == RUE_OK) restart_watch(watch);
     return status;
+}
+
+struct rue_node_difference rue_watch_compare(const struct rue_watch *watch)
+{
+    return rue_like_nodes_find(&watch->like);
 }
 
 void rue_watch_find_different(struct rue_watch *watch, struct rue_node_difference *out)
@@ -463,8 +495,19 @@ void rue_watch_find_different(struct rue_watch *watch, struct rue_node_differenc
 
 void rue_watch_drop(struct rue_watch *watch, size_t lane)
 {
+    size_t end, other = lane;
     watch->lanes[lane].dropped = watch->like.nodes[lane + 1].dropped = true;
-    for (size_t l = 0; watch->measuring == lane && l < watch->count; l++)
-        if (!watch->lanes[l].dropped) watch->measuring = l;
-    if (!any_owes(watch)) end_alarm(watch);
+    for (size_t l = 0; l < watch->count; l++)
+        if (!watch->lanes[l].dropped) other = l;
+    if (watch->measuring == lane) watch->measuring = other;
+    if (other == lane || watch->change.active) return;
+    if (watch->speeds && all_have_changed(watch, &end) && watch->ledger->speeds.count < RUE_SPEED_CHANGES_MAX)
+        begin_change(watch, other, end);
+    else if (!any_owes(watch))
+        end_alarm(watch);
+}
+
+bool rue_watch_needs(const struct rue_watch *watch, size_t lane)
+{
+    return watch->lanes[lane].owes || (watch->change.active && watch->measuring == lane);
 }

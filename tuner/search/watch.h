@@ -74,9 +74,16 @@ struct rue_watch_news {
 rue_status rue_watch_observe(struct rue_watch *watch, size_t lane, const struct rue_watch_task *task,
                              size_t row, struct rue_watch_news *news, rue_error *error) RUE_MUST_CHECK;
 
-/* At the end of a run: concludes a change that is still being measured. RUE_STORE, RUE_MEMORY. */
+/* Whether the others wait for a trial of the lane. */
+bool rue_watch_needs(const struct rue_watch *watch, size_t lane);
+
+/* At the end of a run: concludes a change that is still being measured. Then lanes may differ, too.
+ * RUE_STORE, RUE_MEMORY. */
 rue_status rue_watch_conclude(struct rue_watch *watch, struct rue_watch_news *news,
                               rue_error *error) RUE_MUST_CHECK;
+
+/* The lane that differs most, whether or not it is to be dropped. */
+struct rue_node_difference rue_watch_compare(const struct rue_watch *watch);
 
 /* Finds the lane that differs from the others, and why; `out->node` 0: none. The caller drops it and calls
  * this again, because each drop changes what is usual. */

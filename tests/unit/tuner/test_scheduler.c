@@ -260,6 +260,40 @@ Test(scheduler, a_change_of_all_lanes_is_corrected_and_drops_none)
     cr_assert(own->study.outcome.variants[0].claimed);
 }
 
+Test(scheduler, a_change_of_all_lanes_between_two_runs_does_not_concern_the_first)
+{
+    own = scripted_open(3, &rue_strategy_duel, 60, 0);
+    run_well();
+    size_t last = count_rows(own->study.ledger.store);
+    open_again(3, &rue_strategy_duel, 120, 0);
+    own->study.setup.goal.search.epsilon_ratio = 1e-4;
+    all_slow = (struct span){1, 100000};
+    run_well();
+    cr_assert_eq(ledger()->dropped_count, 0, "%s", ledger()->dropped[0].why);
+    cr_assert_eq(ledger()->notice_count, 1);
+    cr_assert_gt(ledger()->notices[0].trial, last, "%zu of %zu", ledger()->notices[0].trial, last);
+    cr_assert_gt(ledger()->notices[0].uncertain, last);
+}
+
+Test(scheduler, a_lane_that_changes_at_the_end_is_dropped)
+{
+    for (size_t from = 20; from < 40; from += 4) {
+        own = scripted_open(3, &rue_strategy_duel, 60, 0);
+        own->scripts[1].slows = (struct span){from, 10000};
+        run_well();
+        size_t slow = 0;
+        for (size_t i = 0; i < ledger()->row_count; i++)
+            slow += ledger()->rows[i].node == 2 && ledger()->rows[i].reference;
+        cr_assert(own->scripts[1].count < from + 8 || ledger()->dropped_count == 1, "%zu of %zu: %zu", from,
+                  own->scripts[1].count, slow);
+        if (from + 4 < 40) {
+            scripted_close(own);
+            folder_remove();
+            folder_make();
+        }
+    }
+}
+
 Test(scheduler, a_lane_that_dies_is_dropped_and_its_question_asked_again)
 {
     own = scripted_open(3, &rue_strategy_duel, 60, 0);
