@@ -15,7 +15,7 @@ static void check_rank(const struct rue_rank *rank)
     for (const char *at = rank->wrong; *at; at++) assert((unsigned char)*at >= ' ' && *at != 127);
     for (const char *at = rank->node; *at; at++) assert(*at > ' ' && *at < 127);
     if (rank->wrong[0]) return;
-    assert(rank->rank >= 0 && rank->rank < rank->world_size && rank->world_size <= RUE_RANKS_MAX);
+    assert(rank->rank >= 0 && rank->rank < rank->world_size && rank->world_size <= RUE_LAUNCHED_RANKS_MAX);
     assert(rank->local_rank >= 0 && rank->local_rank < rank->world_size);
     assert(rank->node[0] && strlen(rank->node) < RUE_NODE_BYTES);
     char *line = rue_rank_encode_join(rank, token);

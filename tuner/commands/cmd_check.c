@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "check.h"
-#include "data_options.h"
+#include "deployment_options.h"
 #include "json_document.h"
 #include "recommendation_file.h"
 #include "shell_quote.h"
@@ -15,14 +15,12 @@ enum {
     RUNNER,
     RUNNER_FD,
     LAUNCH,
-    LISTEN,
-    LAUNCH_TIMEOUT,
-    BUDGET,
+    JOIN,
+    BUDGET = JOIN + RUE_JOIN_OPTIONS,
     TRIAL_TIMEOUT,
     MAX_MEMORY,
-    RANK,
-    WORLD_SIZE,
-    JSON,
+    SHARE,
+    JSON = SHARE + RUE_SHARE_OPTIONS,
     QUIET
 };
 
@@ -30,15 +28,13 @@ static const struct rue_option options_table[] = {
     [RUNNER] = {"runner", RUE_OPTION_COMMAND, "CMD", NULL,
                 "the runner of the recommendation, if not rue's own", 0, 0, NULL, .set_by = RUE_SET_BY_USER},
     [RUNNER_FD] = {RUE_STUDY_OPTION_RUNNER_FD},
-    [LAUNCH] = {RUE_STUDY_OPTION_LAUNCH},
-    [LISTEN] = {RUE_STUDY_OPTION_LISTEN},
-    [LAUNCH_TIMEOUT] = {RUE_STUDY_OPTION_LAUNCH_TIMEOUT},
+    [LAUNCH] = {RUE_OPTION_LAUNCH},
+    RUE_JOIN_OPTION_ROWS(JOIN),
     [BUDGET] = {"budget", RUE_OPTION_DURATION, "TIME", "30s", "time for the whole check", 0, 0, NULL,
                 .set_by = RUE_SET_BY_FLAG},
     [TRIAL_TIMEOUT] = {RUE_STUDY_OPTION_TRIAL_TIMEOUT},
     [MAX_MEMORY] = {RUE_STUDY_OPTION_MAX_MEMORY},
-    [RANK] = {RUE_DATA_RANK},
-    [WORLD_SIZE] = {RUE_DATA_WORLD_SIZE},
+    RUE_SHARE_OPTION_ROWS(SHARE),
     [JSON] = {RUE_STUDY_OPTION_JSON},
     [QUIET] = {RUE_STUDY_OPTION_QUIET},
 };
@@ -57,11 +53,12 @@ static rue_status check_all(const struct rue_options *options, struct rue_recomm
                                   .memory_bytes = rue_options_number(options, MAX_MEMORY),
                                   .command_line = rue_options_command_line(options),
                                   .progress = progress};
-    rue_status status = rue_runner_address_read(options, &goal.runner, error);
+    rue_status status = rue_deployment_read(options, 1, &goal.deployment, error);
+    if (status == RUE_OK) status = rue_runner_address_read(options, &goal.runner, error);
     for (; status == RUE_OK && out->count < earlier->count; out->count += status == RUE_OK) {
         goal.part = &earlier->at[out->count];
-        status = rue_data_options_rank(options, RANK, WORLD_SIZE, &goal.part->found.job.workload, error);
-        if (status == RUE_OK) status = rue_check_run(&goal, &out->at[out->count], error);
+        rue_deployment_apply(&goal.deployment, &goal.part->found.job.workload);
+        status = rue_check_run(&goal, &out->at[out->count], error);
     }
     return status;
 }

@@ -7,12 +7,12 @@
 #include "conclude.h"
 #include "data_advice.h"
 #include "data_options.h"
+#include "deployment_options.h"
 #include "dry_run.h"
 #include "findings_fill.h"
 #include "monitor.h"
 #include "output.h"
 #include "plan.h"
-#include "rank.h"
 #include "scaling.h"
 #include "study_options.h"
 #include "study_outcome.h"
@@ -30,9 +30,8 @@ enum {
     MODEL,
     DEVICE,
     IMAGES,
-    RANK,
-    WORLD_SIZE,
-    BUDGET,
+    SHARE,
+    BUDGET = SHARE + RUE_SHARE_OPTIONS,
     TRIAL_TIMEOUT,
     PERIOD,
     WORKLOAD,
@@ -42,9 +41,8 @@ enum {
     RUNNER,
     RUNNER_FD,
     LAUNCH,
-    LISTEN,
-    LAUNCH_TIMEOUT,
-    OUT,
+    JOIN,
+    OUT = JOIN + RUE_JOIN_OPTIONS,
     FRESH,
     MAX_MEMORY,
     DRY_RUN,
@@ -62,20 +60,13 @@ static const struct rue_option options_table[] = {
     [KNOB] = {RUE_STUDY_OPTION_KNOB,
               .more = "One value, such as max_queue_size=8; the curves have the default of every other "
                       "knob. It may be repeated."},
-    [RANKS] =
-        {"ranks", RUE_OPTION_LIST, "LIST", NULL, "scale over ranks of --launch, such as 1,2,4,8", 0, 0, NULL,
-         .set_by = RUE_SET_BY_FLAG, .usual = "all of --launch",
-         .more =
-             "Ranks 0 to N-1 of the launcher make the trials of N ranks. In one all share the job (strong "
-             "scaling), in one the job is that of each (weak). 1 is always included. See "
-             "docs/cluster.md."},
+    [RANKS] = {RUE_OPTION_RANKS},
     [MODEL] = {"model", RUE_OPTION_LIST, "LIST", NULL, "models such as resnet50,sleep:2ms/image [none]", 0, 0,
                NULL, .more = "With none, batches are loaded and not consumed."},
     [DEVICE] = {RUE_STUDY_OPTION_DEVICE},
     [IMAGES] = {"images", RUE_OPTION_COUNT, "N", NULL, "images in each trial [one epoch, at most 4096]", 1,
                 UINT64_C(1) << 40, NULL},
-    [RANK] = {RUE_DATA_RANK},
-    [WORLD_SIZE] = {RUE_DATA_WORLD_SIZE},
+    RUE_SHARE_OPTION_ROWS(SHARE),
     [BUDGET] = {"budget", RUE_OPTION_BUDGET, "LIMIT", "5m",
                 "limit of the whole run, such as 300s or 500trials", 0, 0, NULL},
     [TRIAL_TIMEOUT] = {RUE_STUDY_OPTION_TRIAL_TIMEOUT},
@@ -86,9 +77,8 @@ static const struct rue_option options_table[] = {
     [SUBSET] = {RUE_DATA_SUBSET},
     [RUNNER] = {RUE_STUDY_OPTION_RUNNER},
     [RUNNER_FD] = {RUE_STUDY_OPTION_RUNNER_FD},
-    [LAUNCH] = {RUE_STUDY_OPTION_LAUNCH},
-    [LISTEN] = {RUE_STUDY_OPTION_LISTEN},
-    [LAUNCH_TIMEOUT] = {RUE_STUDY_OPTION_LAUNCH_TIMEOUT},
+    [LAUNCH] = {RUE_OPTION_LAUNCH},
+    RUE_JOIN_OPTION_ROWS(JOIN),
     [OUT] = {"out", RUE_OPTION_OUTPUT, "DIR", NULL, "folder for the results [rue-out/<data>-scale]", 0, 0,
              NULL, .set_by = RUE_SET_BY_FLAG},
     [FRESH] = {RUE_STUDY_OPTION_FRESH},
@@ -230,37 +220,6 @@ static rue_status scale(const struct rue_study_goal *goal, const struct rue_opti
     return status;
 }
 
-/* Numbers of ranks are listed like values of a knob. */
-static rue_status read_ranks(const struct rue_options *options, struct rue_study_goal *goal, rue_error *error)
-{
-    static const struct rue_knob_info count = {.name = "ranks", .min = 1, .max = RUE_RANKS_MAX};
-    static const struct rue_knobs knobs = {1, {&count}};
-    struct rue_space space = {.knobs = &knobs};
-    const char *list = rue_options_text(options, RANKS), *origin = rue_options_origin(options, RANKS),
-               *launch = goal->loader.runner.launch;
-    if (launch && goal->loader.workload.remote_ranks)
-        return rue_fail(error, RUE_USAGE,
-                        "%s cannot be used with %s, which makes all ranks: remove one of them",
-                        rue_options_origin(options, WORLD_SIZE), rue_options_origin(options, LAUNCH));
-    if (!list) return RUE_OK;
-    if (!launch)
-        return rue_fail(error, RUE_USAGE,
-                        "%s: nothing starts the ranks; add a launcher, such as --launch 'mpirun -n 8'",
-                        origin);
-    rue_status status = rue_knob_list_parse(&space, 0, list, origin, error);
-    if (status != RUE_OK) return status;
-    rue_space_add(&space, 0, 1);
-    size_t more = (size_t)space.count[0] - 1, most = (RUE_STUDY_VARIANTS_MAX / goal->data.count - 1) / 2;
-    if (more == 0) return rue_fail(error, RUE_USAGE, "%s: give a number above 1, such as 1,2,4,8", origin);
-    if (more > most)
-        return rue_fail(error, RUE_USAGE,
-                        "%s: %zu numbers above 1 are too many for %zu data set%s: give at most %zu", origin,
-                        more, goal->data.count, goal->data.count == 1 ? "" : "s", most);
-    for (size_t i = 0; i <= more; i++) goal->job.ranks.at[i] = space.values[0][i];
-    goal->job.ranks.count = more + 1;
-    return RUE_OK;
-}
-
 static rue_status run_scale(const struct rue_options *options, rue_error *error)
 {
     struct rue_study_goal goal = read_scale_goal(options);
@@ -270,12 +229,10 @@ static rue_status run_scale(const struct rue_options *options, rue_error *error)
                         rue_options_origin(options, PERIOD));
     if (goal.output.dry_run && rue_options_flag(options, JSON))
         return rue_fail(error, RUE_USAGE, "--dry-run prints the plan as text: remove --json");
-    rue_status status = rue_runner_address_read(options, &goal.loader.runner, error);
+    rue_status status = rue_deployment_read(options, goal.data.count, &goal.loader.deployment, error);
+    if (status == RUE_OK) status = rue_runner_address_read(options, &goal.loader.runner, error);
     bool own = rue_runner_address_is_own(&goal.loader.runner);
     if (own && !goal.models.names) goal.models.names = "none";
-    if (status == RUE_OK)
-        status = rue_data_options_rank(options, RANK, WORLD_SIZE, &goal.loader.workload, error);
-    if (status == RUE_OK) status = read_ranks(options, &goal, error);
     if (status == RUE_OK) status = rue_workload_settle(options, &goal.loader.workload, error);
     if (status == RUE_OK) status = rue_knob_choices_read(options, &goal.space.knobs, error);
     if (status == RUE_OK)

@@ -7,9 +7,9 @@
 #include "conversion.h"
 #include "data_advice.h"
 #include "data_options.h"
+#include "deployment_options.h"
 #include "dry_run.h"
 #include "findings_fill.h"
-#include "gpu_list.h"
 #include "plan.h"
 #include "ranking_options.h"
 #include "recommendation_file.h"
@@ -33,9 +33,8 @@ enum {
     RUNNER_FD,
     LAUNCH,
     FARM,
-    LISTEN,
-    LAUNCH_TIMEOUT,
-    OUT,
+    JOIN,
+    OUT = JOIN + RUE_JOIN_OPTIONS,
     DRY_RUN,
     PREFETCH_FACTOR,
     PARALLELISM,
@@ -47,9 +46,8 @@ enum {
     GOAL,
     MAX_FIRST_BATCH,
     GPUS,
-    RANK,
-    WORLD_SIZE,
-    STRATEGY,
+    SHARE,
+    STRATEGY = SHARE + RUE_SHARE_OPTIONS,
     EPSILON,
     CONFIDENCE,
     REPEATS,
@@ -105,13 +103,9 @@ static const struct rue_option options_table[] = {
     [DEVICE] = {RUE_STUDY_OPTION_DEVICE},
     [RUNNER] = {RUE_STUDY_OPTION_RUNNER},
     [RUNNER_FD] = {RUE_STUDY_OPTION_RUNNER_FD},
-    [LAUNCH] = {RUE_STUDY_OPTION_LAUNCH},
-    [FARM] = {"farm", RUE_OPTION_FLAG, NULL, NULL, "let each rank of --launch make trials by itself", 0, 0,
-              NULL, .set_by = RUE_SET_BY_USER, .group = RUE_GROUP_ADVANCED,
-              .more = "For like nodes, one rank each: N of them make N trials at the same time. A node that "
-                      "differs from the others makes no more trials. See docs/cluster.md."},
-    [LISTEN] = {RUE_STUDY_OPTION_LISTEN},
-    [LAUNCH_TIMEOUT] = {RUE_STUDY_OPTION_LAUNCH_TIMEOUT},
+    [LAUNCH] = {RUE_OPTION_LAUNCH},
+    [FARM] = {RUE_OPTION_FARM},
+    RUE_JOIN_OPTION_ROWS(JOIN),
     [OUT] = {"out", RUE_OPTION_OUTPUT, "DIR", NULL, "folder for the results [rue-out/<data>]", 0, 0, NULL,
              .set_by = RUE_SET_BY_USER},
     [DRY_RUN] = {"dry-run", RUE_OPTION_FLAG, NULL, NULL, "probe the loader, show the plan and its cost, stop",
@@ -143,11 +137,8 @@ static const struct rue_option options_table[] = {
     [MAX_FIRST_BATCH] = {"max-first-batch", RUE_OPTION_DURATION, "TIME", NULL,
                          "latest time of the first batch, such as 500ms", 0, 0, NULL, .group = RUE_GROUP_JOB,
                          .usual = "no limit"},
-    [GPUS] = {"gpus", RUE_OPTION_LIST, "LIST", NULL, "GPUs to load for at once, such as 0,1 or 0..7", 0, 0,
-              NULL, .group = RUE_GROUP_JOB, .usual = "one loader",
-              .more = "Each GPU has a loader of its own."},
-    [RANK] = {RUE_DATA_RANK},
-    [WORLD_SIZE] = {RUE_DATA_WORLD_SIZE},
+    [GPUS] = {RUE_OPTION_GPUS},
+    RUE_SHARE_OPTION_ROWS(SHARE),
 
     [STRATEGY] = {"strategy", RUE_OPTION_WORD, "NAME", RUE_STRATEGY_AUTO, "grid, duel or auto", 0, 0,
                   rue_strategy_names, .group = RUE_GROUP_BUDGET,
@@ -205,7 +196,6 @@ static struct rue_study_goal read_tune_goal(const struct rue_options *options)
         .data.map = rue_options_text(options, MAP),
         .data.count = (size_t)rue_options_argument_count(options),
         .data.paths = rue_options_arguments(options),
-        .loader.gpus = rue_options_text(options, GPUS),
         .data.modes = {[RUE_RAW] = mode != 2, [RUE_PREPROCESSED] = mode != 1},
         .models.device = rue_options_text(options, DEVICE),
         .models.names = rue_options_text(options, MODEL),
@@ -328,6 +318,7 @@ static rue_status check_table(const struct rue_options *options, struct rue_stud
         if (!rue_options_given(options, MAP)) return RUE_OK;
         return rue_fail(error, RUE_USAGE, "--map names the columns of a table: it needs --table");
     }
+    const char *several = rue_deployment_origin(options, &goal->loader.deployment);
     const struct {
         bool given;
         const char *option, *why;
@@ -335,10 +326,9 @@ static rue_status check_table(const struct rue_options *options, struct rue_stud
         {goal->data.count, goal->data.paths[0], "the table replaces the data"},
         {goal->loader.runner.command, "--runner", "the table replaces the runner"},
         {goal->loader.runner.fd, "--runner-fd", "the table replaces the runner"},
-        {goal->loader.gpus, rue_options_origin(options, GPUS), "the table's times are fixed"},
-        {goal->loader.runner.launch, rue_options_origin(options, LAUNCH), "the table replaces the runner"},
-        {goal->loader.workload.remote_ranks, rue_options_origin(options, WORLD_SIZE),
-         "the table's times are fixed"},
+        {*several, several,
+         goal->loader.deployment.launcher.words ? "the table replaces the runner"
+                                                : "the table's times are fixed"},
         {goal->loader.workload.batch_dtype != RUE_FLOAT32, "--batch-dtype", "the table's times are fixed"},
         {rue_workload_trains(&goal->loader.workload), "--transform", "the table's times are fixed"},
         {goal->search.minimise != RUE_GOAL_TIME, "--goal", "the table has only times of whole jobs"},
@@ -352,56 +342,30 @@ static rue_status check_table(const struct rue_options *options, struct rue_stud
     return RUE_OK;
 }
 
-/* Each GPU has its own loader, and is a rank. */
-static rue_status count_loaders(const struct rue_options *options, struct rue_study_goal *goal,
-                                rue_error *error)
-{
-    struct rue_gpu_list gpus;
-    struct rue_workload *workload = &goal->loader.workload;
-    rue_status status = rue_data_options_rank(options, RANK, WORLD_SIZE, workload, error);
-    const char *launch = goal->loader.runner.launch ? rue_options_origin(options, LAUNCH) : NULL;
-    const char *several = launch ? launch : rue_options_origin(options, GPUS);
-    if (status != RUE_OK || (!goal->loader.gpus && !launch)) return status;
-    if (workload->world_size > 1)
-        return rue_fail(error, RUE_USAGE,
-                        "%s %d cannot be used with %s, which makes all ranks itself: remove one of them",
-                        rue_options_origin(options, WORLD_SIZE), workload->world_size, several);
-    if (launch && goal->loader.gpus)
-        return rue_fail(error, RUE_USAGE,
-                        "%s cannot be used with %s, which starts a rank per GPU: remove one of them",
-                        rue_options_origin(options, GPUS), launch);
-    if (launch) return RUE_OK;
-    status = rue_gpu_list_parse(goal->loader.gpus, rue_options_origin(options, GPUS), &gpus, error);
-    workload->world_size = (int)gpus.count;
-    return status;
-}
-
 /* Only a strategy that predicts can have several trials in progress. */
-static rue_status make_farm(const struct rue_options *options, struct rue_study_goal *goal, rue_error *error)
+static rue_status choose_farm_strategy(const struct rue_options *options, struct rue_study_goal *goal,
+                                       rue_error *error)
 {
     bool chosen = strcmp(goal->search.strategy, RUE_STRATEGY_AUTO) != 0;
     const struct rue_strategy_ops *strategy =
         chosen ? rue_strategy_find(goal->search.strategy) : &rue_strategy_duel;
-    if (!goal->loader.runner.launch)
-        return rue_fail(error, RUE_USAGE, "%s needs the command that starts the nodes: add --launch",
-                        rue_options_origin(options, FARM));
     if (!strategy->drop)
         return rue_fail(error, RUE_USAGE, "%s needs --strategy %s: %s has one trial at a time",
                         rue_options_origin(options, FARM), rue_strategy_duel.name, strategy->name);
     goal->search.strategy = strategy->name;
-    goal->loader.runner.farm = true;
     return RUE_OK;
 }
 
 static rue_status run_study(const struct rue_options *options, bool compares, rue_error *error)
 {
     struct rue_study_goal goal = read_tune_goal(options);
-    rue_status status = rue_runner_address_read(options, &goal.loader.runner, error);
+    rue_status status = rue_deployment_read(options, goal.data.count, &goal.loader.deployment, error);
+    if (status == RUE_OK) status = rue_runner_address_read(options, &goal.loader.runner, error);
     if (status == RUE_OK) status = rue_knob_choices_read(options, &goal.space.knobs, error);
     if (status == RUE_OK) status = choose_job(options, &goal, error);
     if (status == RUE_OK) status = rue_workload_settle(options, &goal.loader.workload, error);
-    if (status == RUE_OK) status = count_loaders(options, &goal, error);
-    if (status == RUE_OK && rue_options_flag(options, FARM)) status = make_farm(options, &goal, error);
+    if (status == RUE_OK && goal.loader.deployment.launcher.farm)
+        status = choose_farm_strategy(options, &goal, error);
     if (status == RUE_OK)
         status = rue_data_options_keys(options, IMAGE_KEY, LABEL_KEY, SUBSET, &goal.data.keys, error);
     if (status == RUE_OK)

@@ -45,7 +45,7 @@ static void find_defaults(const struct rue_study_setup *setup, struct defaults *
     for (size_t m = 0; m < setup->model_count; m++)
         append_word(out->models, sizeof out->models, setup->models[m].name);
     const struct rue_study_variant *first = &setup->variants[0];
-    bool several = setup->goal.loader.gpus || setup->goal.loader.runner.launch;
+    bool several = rue_deployment_is_several(&setup->goal.loader.deployment);
     bool shared = several && !setup->goal.job.batches; /* one epoch of all loaders */
     snprintf(out->images, sizeof out->images, "%" PRIu64, shared ? first->opened.images : first->job_images);
     snprintf(out->memory, sizeof out->memory, "%" PRIu64 "M", setup->memory_bytes >> 20);

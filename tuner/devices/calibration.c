@@ -158,7 +158,9 @@ rue_status rue_calibration_run(const struct rue_calibration_goal *goal, struct r
     if (!models) return rue_fail_memory(error, "models", RUE_DEVICE_TABLE_MODELS_MAX * sizeof *models);
     *out = (struct rue_calibration){0};
     rue_status status = list_models(goal, models, out, error);
-    if (status == RUE_OK) status = rue_runners_open(&(struct rue_runner_address){0}, NULL, &runners, error);
+    if (status == RUE_OK)
+        status =
+            rue_runners_open(&(struct rue_runner_address){0}, &(struct rue_deployment){0}, &runners, error);
     if (status == RUE_OK) status = measure_all(&(struct calibrator){goal, runners, models, out}, error);
     rue_runners_close(runners);
     free(models);

@@ -1,6 +1,5 @@
 #include "data_options.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -56,25 +55,6 @@ rue_status rue_workload_settle(const struct rue_options *options, struct rue_wor
     if (status == RUE_OK) status = rue_views_format(&views, workload->augment, &why);
     return status == RUE_OK ? RUE_OK
                             : rue_fail(error, status, "%s: %s", rue_options_origin(options, at), why.message);
-}
-
-rue_status rue_data_options_rank(const struct rue_options *options, size_t rank, size_t world_size,
-                                 struct rue_workload *workload, rue_error *error)
-{
-    uint64_t number = rue_options_number(options, rank), ranks = rue_options_number(options, world_size);
-    const char *origin = rue_options_origin(options, rank);
-    if (!ranks && !origin[0]) return RUE_OK;
-    if (!ranks)
-        return rue_fail(error, RUE_USAGE, "%s %" PRIu64 " needs the number of ranks: add --world-size",
-                        origin, number);
-    if (number >= ranks)
-        return rue_fail(error, RUE_USAGE,
-                        "%s %" PRIu64 " is out of range: with %s %" PRIu64 ", the last rank is %" PRIu64,
-                        origin, number, rue_options_origin(options, world_size), ranks, ranks - 1);
-    workload->rank = (int)number;
-    workload->world_size = (int)ranks;
-    workload->remote_ranks = ranks > 1;
-    return RUE_OK;
 }
 
 static rue_status read_key(const struct rue_options *options, size_t index, const char **out,

@@ -61,20 +61,6 @@ struct rue_workload rue_workload_from_options(const struct rue_options *options)
 rue_status rue_workload_settle(const struct rue_options *options, struct rue_workload *workload,
                                rue_error *error) RUE_MUST_CHECK;
 
-/* One of several ranks, each on its own machine. */
-#define RUE_DATA_RANK                                                                                     \
-    "rank", RUE_OPTION_COUNT, "R", NULL, "load only the share of rank R, from 0 [0]", 0, INT32_MAX, NULL, \
-        .group = RUE_GROUP_JOB, .usual = "0",                                                             \
-        .more = "It needs --world-size. The other ranks run on other machines."
-#define RUE_DATA_WORLD_SIZE                                                                               \
-    "world-size", RUE_OPTION_COUNT, "N", NULL, "number of ranks that share the images [1]", 1, INT32_MAX, \
-        NULL, .group = RUE_GROUP_JOB, .usual = "1"
-
-/* Sets the rank of the workload from these two options, if they are given. RUE_USAGE: the rank is out of
- * range. */
-rue_status rue_data_options_rank(const struct rue_options *options, size_t rank, size_t world_size,
-                                 struct rue_workload *workload, rue_error *error) RUE_MUST_CHECK;
-
 /* Reads the two names and the subset; borrows strings from the options. RUE_USAGE: one is empty or too long.
  */
 rue_status rue_data_options_keys(const struct rue_options *options, size_t image_key, size_t label_key,

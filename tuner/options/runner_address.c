@@ -12,17 +12,7 @@ rue_status rue_runner_address_read(const struct rue_options *options, struct rue
     *out = (struct rue_runner_address){
         .command = rue_options_text(options, runner),
         .fd = (int)rue_options_number(options, rue_options_find(options, "runner-fd"))};
-    size_t launch = rue_options_find(options, "launch");
-    if (launch != SIZE_MAX) {
-        out->launch = rue_options_text(options, launch);
-        out->listen = rue_options_text(options, rue_options_find(options, "listen"));
-        out->launch_timeout_ns = rue_options_number(options, rue_options_find(options, "launch-timeout"));
-    }
     if (!out->fd) return RUE_OK;
-    if (out->launch)
-        return rue_fail(error, RUE_USAGE,
-                        "--runner-fd is one loader, so %s cannot start it: remove one of them",
-                        rue_options_origin(options, launch));
     if (rue_options_given(options, runner))
         return rue_fail(error, RUE_USAGE, "--runner and --runner-fd both say who makes the trials: give one");
     if (getsockopt(out->fd, SOL_SOCKET, SO_TYPE, &type, &bytes) != 0 || type != SOCK_STREAM)

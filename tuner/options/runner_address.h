@@ -1,4 +1,4 @@
-/* Who makes the trials of a study: --runner, --runner-fd, --launch, --farm. */
+/* Who makes the trials of a study: --runner, --runner-fd. */
 #ifndef RUE_RUNNER_ADDRESS_H
 #define RUE_RUNNER_ADDRESS_H
 
@@ -6,13 +6,8 @@
 
 /* All zero: rue's own runner, on this machine. At most one of the first two is set. */
 struct rue_runner_address {
-    const char *command; /* for a shell */
-    int fd;              /* a connected stream socket */
-    const char *launch;  /* words for a shell that start the command that follows them on several machines: a
-                            runner in each process; NULL: one runner, or one for each GPU */
-    const char *listen;  /* "HOST" or "HOST:PORT" of this machine, to which they connect */
-    uint64_t launch_timeout_ns;
-    bool farm;                     /* each rank makes trials by itself, instead of all together */
+    const char *command;           /* for a shell */
+    int fd;                        /* a connected stream socket */
     struct rue_progress *progress; /* shows how many ranks have connected; borrowed; NULL: silent */
 };
 

@@ -26,21 +26,6 @@
         .set_by = RUE_SET_BY_FLAG, .group = RUE_GROUP_ADVANCED, .usual = "none",                          \
         .more = "In place of --runner: the program that starts rue makes the trials itself, and speaks "  \
                 "the protocol over a socket pair."
-#define RUE_STUDY_OPTION_LAUNCH                                                                            \
-    "launch", RUE_OPTION_COMMAND, "CMD", NULL, "start a loader per rank by CMD, such as 'srun -N2'", 0, 0, \
-        NULL,                                                                                              \
-        .set_by = RUE_SET_BY_USER, .group = RUE_GROUP_JOB, .usual = "this machine",                        \
-        .more = "CMD starts what follows it once per rank: srun, mpirun, torchrun --no-python. All ranks " \
-                "make each trial together, each with its share of the images; the slowest counts. See "    \
-                "docs/cluster.md."
-#define RUE_STUDY_OPTION_LISTEN                                                                    \
-    "listen", RUE_OPTION_TEXT, "HOST", "127.0.0.1", "address for ranks to connect to", 0, 0, NULL, \
-        .set_by = RUE_SET_BY_USER, .group = RUE_GROUP_ADVANCED,                                    \
-        .more = "HOST or HOST:PORT. Ranks on other machines need an address that they can reach: " \
-                "--listen $(hostname)."
-#define RUE_STUDY_OPTION_LAUNCH_TIMEOUT                                                                    \
-    "launch-timeout", RUE_OPTION_DURATION, "TIME", "5m", "wait for the ranks of --launch at most TIME", 0, \
-        0, NULL, .set_by = RUE_SET_BY_USER, .group = RUE_GROUP_ADVANCED
 #define RUE_STUDY_OPTION_TRIAL_TIMEOUT                                     \
     "trial-timeout", RUE_OPTION_DURATION, "TIME", NULL,                    \
         "stop a trial after TIME [10 times expected, min 1m]", 0, 0, NULL, \

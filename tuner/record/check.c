@@ -36,7 +36,7 @@ struct checking {
     const struct rue_check_goal *goal;
     struct rue_check *out;
     const char *data;
-    char gpus[16];                    /* "0..3" */
+    char gpu_list[16];                /* "0..3" */
     struct rue_model_weight *weights; /* [models of the part]; owned */
 };
 
@@ -53,7 +53,7 @@ static struct rue_ranking_rules ranking_rules(const struct rue_recommended *part
                                       .weights = weights};
 }
 
-/* The goal of a study that repeats the part. Each of several loaders gets its own GPU (`gpus`). */
+/* The goal of a study that repeats the part. Each of several loaders gets its own GPU. */
 static struct rue_study_goal study_goal(struct checking *checking)
 {
     const struct rue_check_goal *goal = checking->goal;
@@ -61,14 +61,14 @@ static struct rue_study_goal study_goal(struct checking *checking)
     const struct rue_workload workload = part->found.job.workload;
     uint64_t loaders = rue_workload_loaders(&workload);
     const struct rue_variant *data = &part->found.variant;
-    snprintf(checking->gpus, sizeof checking->gpus, "0..%" PRIu64, loaders - 1);
+    snprintf(checking->gpu_list, sizeof checking->gpu_list, "0..%" PRIu64, loaders - 1);
     struct rue_study_goal out = {.data.count = checking->data ? 1 : 0,
                                  .data.paths = &checking->data,
                                  .data.keys = {.image_key = data->image_key[0] ? data->image_key : NULL,
                                                .label_key = data->label_key[0] ? data->label_key : NULL,
                                                .subset = data->subset[0] ? data->subset : NULL},
                                  .loader.runner = goal->runner,
-                                 .loader.gpus = part->found.job.gpus ? checking->gpus : NULL,
+                                 .loader.deployment = goal->deployment,
                                  .loader.trial_timeout_ns = goal->trial_timeout_ns,
                                  .loader.memory_bytes = goal->memory_bytes,
                                  .loader.workload = workload,
@@ -84,6 +84,8 @@ static struct rue_study_goal study_goal(struct checking *checking)
                                  .search.checked = goal->part,
                                  .output.keep_nothing = true,
                                  .output.command_line = goal->command_line};
+    if (part->found.job.gpus && !goal->deployment.launcher.words)
+        out.loader.deployment.gpu_list = checking->gpu_list;
     out.data.modes[part->found.variant.mode] = true;
     return out;
 }

@@ -10,6 +10,7 @@ struct rue_check_goal {
     struct rue_recommended *part; /* of `earlier` */
     const char *data;             /* NULL: the recommendation's */
     struct rue_runner_address runner;
+    struct rue_deployment deployment; /* without GPUs, which are as many as the part has */
     uint64_t budget_ns, trial_timeout_ns, memory_bytes;
     const char *command_line;
     struct rue_progress *progress;

@@ -68,7 +68,8 @@ static rue_status make_token(char out[RUE_TOKEN_BYTES], rue_error *error)
 /* ---- the launcher ---- */
 
 /* The launcher's words are for a shell; what follows them is quoted. Standard output is rue's own. */
-static rue_status make_command(const struct rue_runner_address *address, char **out, rue_error *error)
+static rue_status make_command(const struct rue_launcher *launcher, const struct rue_runner_address *address,
+                               char **out, rue_error *error)
 {
     char program[PATH_MAX] = "", quoted[2 * PATH_MAX], runner[2 * PATH_MAX] = "";
     if (readlink("/proc/self/exe", program, sizeof program - 1) < 0)
@@ -76,9 +77,9 @@ static rue_status make_command(const struct rue_runner_address *address, char **
     rue_shell_quote(program, quoted, sizeof quoted);
     if (address->command) rue_shell_quote(address->command, runner, sizeof runner);
     if (asprintf(out, "%s%s %s runner --connect%s%s 1>&2 </dev/null",
-                 rue_runner_command_is_simple(address->launch) ? "exec " : "", address->launch, quoted,
+                 rue_runner_command_is_simple(launcher->words) ? "exec " : "", launcher->words, quoted,
                  runner[0] ? " --runner " : "", runner) < 0)
-        return rue_fail_memory(error, "a command", strlen(address->launch));
+        return rue_fail_memory(error, "a command", strlen(launcher->words));
     return RUE_OK;
 }
 
@@ -90,11 +91,11 @@ static void pass_address(const char *address, const char *token)
     setenv(RUE_RANK_VARIABLE_MPI, text, 1);
 }
 
-static rue_status start_launcher(struct rue_launch *launch, const struct rue_runner_address *address,
-                                 rue_error *error)
+static rue_status start_launcher(struct rue_launch *launch, const struct rue_launcher *launcher,
+                                 const struct rue_runner_address *address, rue_error *error)
 {
     char *command = NULL;
-    rue_status status = make_command(address, &command, error);
+    rue_status status = make_command(launcher, address, &command, error);
     if (status != RUE_OK) return status;
     pass_address(launch->name, launch->token);
     rue_rank_unset();
@@ -327,15 +328,14 @@ static rue_status wait_for_spare_ranks(struct rue_launch *launch, int listener, 
     return status;
 }
 
-static rue_status wait_for_ranks(struct rue_launch *launch, int listener,
-                                 const struct rue_runner_address *address, rue_error *error)
+static rue_status wait_for_ranks(struct rue_launch *launch, int listener, uint64_t timeout_ns,
+                                 struct rue_progress *progress, rue_error *error)
 {
     char text[RUE_UNIT_TEXT_BYTES], what[200];
-    uint64_t timeout_ns = address->launch_timeout_ns, deadline = rue_suspension_awake_ns() + timeout_ns,
-             ended_ns = 0;
+    uint64_t deadline = rue_suspension_awake_ns() + timeout_ns, ended_ns = 0;
     rue_status status = RUE_OK;
     while (status == RUE_OK && !is_complete(launch)) {
-        show_waiting(launch, address->progress);
+        show_waiting(launch, progress);
         status = wait_once(launch, listener, error);
         uint64_t now = rue_suspension_awake_ns();
         if (!ended_ns && rue_process_has_ended(launch->launcher)) ended_ns = now;
@@ -353,19 +353,20 @@ static rue_status wait_for_ranks(struct rue_launch *launch, int listener,
     return status == RUE_OK ? wait_for_spare_ranks(launch, listener, error) : status;
 }
 
-rue_status rue_launch_open(const struct rue_runner_address *address, struct rue_launch **out,
-                           rue_error *error)
+rue_status rue_launch_open(const struct rue_launcher *launcher, const struct rue_runner_address *address,
+                           struct rue_launch **out, rue_error *error)
 {
     int listener = -1;
     struct rue_launch *launch = calloc(1, sizeof *launch);
     if (!launch) return rue_fail_memory(error, "a launch", sizeof *launch);
-    launch->words = address->launch;
+    launch->words = launcher->words;
     rue_status status = make_token(launch->token, error);
     rue_error why = {0};
-    if (status == RUE_OK) status = rue_tcp_listen(address->listen, &listener, launch->name, &why);
+    if (status == RUE_OK) status = rue_tcp_listen(launcher->listen, &listener, launch->name, &why);
     if (why.status != RUE_OK) status = rue_fail(error, why.status, "--listen %s", why.message);
-    if (status == RUE_OK) status = start_launcher(launch, address, error);
-    if (status == RUE_OK) status = wait_for_ranks(launch, listener, address, error);
+    if (status == RUE_OK) status = start_launcher(launch, launcher, address, error);
+    if (status == RUE_OK)
+        status = wait_for_ranks(launch, listener, launcher->timeout_ns, address->progress, error);
     if (listener >= 0) close(listener);
     for (size_t i = 0; i < launch->pending_count; i++) close(launch->pending[i].fd);
     launch->pending_count = 0;

@@ -4,17 +4,18 @@
 #ifndef RUE_LAUNCH_H
 #define RUE_LAUNCH_H
 
+#include "deployment.h"
 #include "rank.h"
 #include "runner_address.h"
 
 struct rue_launch;
 
-/* Listens at address->listen, runs address->launch in a shell, and waits until all ranks have connected, for
- * at most address->launch_timeout_ns. Connections without the token are closed; at most 1024 bytes of each
- * are read. RUE_USAGE: cannot listen there; RUE_RUNNER: the launcher does not start or ended early, ranks are
- * missing or contradict each other; RUE_INTERRUPTED, RUE_TERMINATED. */
-rue_status rue_launch_open(const struct rue_runner_address *address, struct rue_launch **out,
-                           rue_error *error) RUE_MUST_CHECK;
+/* Listens, runs the launcher in a shell, and waits until all ranks have connected, for at most
+ * launcher->timeout_ns. Ranks start the runner of the address. Connections without the token are closed; at
+ * most 1024 bytes of each are read. RUE_USAGE: cannot listen there; RUE_RUNNER: the launcher does not start
+ * or ended early, ranks are missing or contradict each other; RUE_INTERRUPTED, RUE_TERMINATED. */
+rue_status rue_launch_open(const struct rue_launcher *launcher, const struct rue_runner_address *address,
+                           struct rue_launch **out, rue_error *error) RUE_MUST_CHECK;
 
 /* Ends the connections, and with them the ranks and their runners; then ends the launcher. */
 void rue_launch_close(struct rue_launch *launch);

@@ -105,7 +105,7 @@ static rue_status read_rank(struct rue_rank *out, rue_error *error)
                         half->world_size ? " is not" : "");
     if (!launcher) return RUE_OK;
     out->variable = launcher->rank;
-    rue_status status = read_number(launcher->world_size, 1, RUE_RANKS_MAX, &out->world_size, error);
+    rue_status status = read_number(launcher->world_size, 1, RUE_LAUNCHED_RANKS_MAX, &out->world_size, error);
     if (status == RUE_OK) status = read_number(launcher->rank, 0, out->world_size - 1, &out->rank, error);
     if (status == RUE_OK)
         status = read_number(launcher->local_rank, 0, out->world_size - 1, &out->local_rank, error);
@@ -180,7 +180,7 @@ static bool read_join(const json_t *join, struct rue_rank *out)
     if (!json_is_integer(rank) || !json_is_integer(world) || !json_is_integer(local)) return false;
     json_int_t number = json_integer_value(rank), size = json_integer_value(world),
                on_node = json_integer_value(local);
-    if (size < 1 || size > RUE_RANKS_MAX || number < 0 || number >= size) return false;
+    if (size < 1 || size > RUE_LAUNCHED_RANKS_MAX || number < 0 || number >= size) return false;
     if (on_node < 0 || on_node >= size) return false;
     out->rank = (int)number;
     out->world_size = (int)size;

@@ -5,6 +5,7 @@
 #include <jansson.h>
 #include <stdbool.h>
 
+#include "deployment.h"
 #include "error.h"
 
 /* The launcher passes this variable to all ranks: HOST:PORT/TOKEN of the tuner. */
@@ -12,16 +13,10 @@
 /* The same for Open MPI, which passes only variables with this prefix to other nodes. */
 #define RUE_RANK_VARIABLE_MPI "OMPI_RUE_TUNER"
 
-enum {
-    RUE_RANKS_MAX = 1024,
-    RUE_NODE_BYTES = 65,
-    RUE_TOKEN_BYTES = 33,
-    RUE_JOIN_BYTES = 1024,
-    RUE_RANK_WRONG_BYTES = 200
-};
+enum { RUE_NODE_BYTES = 65, RUE_TOKEN_BYTES = 33, RUE_JOIN_BYTES = 1024, RUE_RANK_WRONG_BYTES = 200 };
 
 struct rue_rank {
-    int rank, world_size;             /* 0 <= rank < world_size <= RUE_RANKS_MAX */
+    int rank, world_size;             /* 0 <= rank < world_size <= RUE_LAUNCHED_RANKS_MAX */
     int local_rank;                   /* among the ranks of the node */
     char node[RUE_NODE_BYTES];        /* the name of its machine */
     const char *variable;             /* that `rank` was read from, static; NULL: none, or unknown */

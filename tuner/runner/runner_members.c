@@ -106,7 +106,7 @@ static rue_status merge_greetings(struct rue_members *group, rue_error *error)
     json_t *machine = json_object_get(greeting, "machine");
     json_int_t share = share_of_cpus(group);
     if (share) json_object_set_new(machine, "usable_cpus", json_integer(share));
-    bool together = !group->address.farm;
+    bool together = !group->launcher.farm;
     if (machine && together) json_object_set_new(machine, "loaders", json_integer((json_int_t)group->count));
     if (machine && group->launch && together)
         json_object_set_new(machine, "nodes", json_integer((json_int_t)count_nodes(group)));
@@ -155,7 +155,7 @@ static rue_status open_members(struct rue_members *group, rue_error *error)
         status = rue_connection_greet(group->members[i].connection, &why);
         if (status != RUE_OK) return rue_member_fail(&group->members[i], status, &why, error);
     }
-    if (status == RUE_OK && group->address.farm && rue_members_on_node(group) > 1)
+    if (status == RUE_OK && group->launcher.farm && rue_members_on_node(group) > 1)
         status = rue_fail(error, RUE_USAGE,
                           "--farm: a node has %zu ranks, which would slow each other down; start one rank "
                           "per node, such as 'srun -N4 --ntasks-per-node=1'",
@@ -163,16 +163,28 @@ static rue_status open_members(struct rue_members *group, rue_error *error)
     return status == RUE_OK ? merge_greetings(group, error) : status;
 }
 
-rue_status rue_members_open(const struct rue_runner_address *address, const struct rue_gpu_list *gpus,
+/* Names the GPUs, or starts the ranks. */
+static rue_status find_loaders(struct rue_members *group, const struct rue_deployment *deployment,
+                               rue_error *error)
+{
+    rue_status status = deployment->launcher.words
+                            ? rue_launch_open(&group->launcher, &group->address, &group->launch, error)
+                            : rue_gpu_list_parse(deployment->gpu_list, "--gpus", &group->gpus, error);
+    if (status == RUE_OK && !group->launch && group->address.fd)
+        return rue_fail(error, RUE_USAGE, "--runner-fd is one loader, so it cannot load for several GPUs");
+    if (status == RUE_OK) group->total = group->launch ? rue_launch_count(group->launch) : group->gpus.count;
+    group->count = group->total;
+    return status;
+}
+
+rue_status rue_members_open(const struct rue_runner_address *address, const struct rue_deployment *deployment,
                             struct rue_members **out, rue_error *error)
 {
     struct rue_members *group = calloc(1, sizeof *group);
     if (!group) return rue_fail_memory(error, "runners", sizeof *group);
     group->address = *address;
-    if (gpus) group->gpus = *gpus;
-    rue_status status = gpus ? RUE_OK : rue_launch_open(address, &group->launch, error);
-    if (status == RUE_OK) group->total = gpus ? gpus->count : rue_launch_count(group->launch);
-    group->count = group->total;
+    group->launcher = deployment->launcher;
+    rue_status status = find_loaders(group, deployment, error);
     if (status == RUE_OK) status = open_members(group, error);
     if (status != RUE_OK) return rue_members_close(group), status;
     *out = group;

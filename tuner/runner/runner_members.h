@@ -24,6 +24,7 @@ struct rue_member {
 
 struct rue_members {
     struct rue_runner_address address;
+    struct rue_launcher launcher;
     struct rue_gpu_list gpus;   /* of the loaders; empty: `launch` has the loaders */
     struct rue_launch *launch;  /* NULL: this process starts the loaders */
     struct rue_hello hello;     /* of all loaders together */
@@ -33,9 +34,9 @@ struct rue_members {
     unsigned events;            /* in the trial */
 };
 
-/* Starts a runner for each GPU, or (NULL) for each rank of the launcher of the address, and exchanges hello.
- * As rue_runners_open (runners.h) and rue_launch_open. */
-rue_status rue_members_open(const struct rue_runner_address *address, const struct rue_gpu_list *gpus,
+/* Starts a runner for each GPU, or for each rank of the launcher, and exchanges hello. As rue_runners_open
+ * (runners.h) and rue_launch_open. */
+rue_status rue_members_open(const struct rue_runner_address *address, const struct rue_deployment *deployment,
                             struct rue_members **out, rue_error *error) RUE_MUST_CHECK;
 void rue_members_close(struct rue_members *group);
 

@@ -338,7 +338,7 @@ static rue_status relaunch(struct rue_members *group, rue_error *error)
     group->launch = NULL;
     for (int i = 0; status == RUE_RUNNER && i < LAUNCHES_MAX; i++) {
         rue_error_clear(&why);
-        status = rue_launch_open(&group->address, &group->launch, &why);
+        status = rue_launch_open(&group->launcher, &group->address, &group->launch, &why);
     }
     if (status != RUE_OK) return rue_fail(error, status, "%s", why.message);
     if (rue_launch_count(group->launch) != group->total)

@@ -65,16 +65,17 @@ static rue_status add_runners(struct rue_runners *runners, size_t count, rue_err
 
 /* A farm: each rank is a runner. A team: all are one. */
 static rue_status open_group(struct rue_runners *runners, const struct rue_runner_address *address,
-                             const struct rue_gpu_list *gpus, rue_error *error)
+                             struct rue_deployment *deployment, rue_error *error)
 {
-    rue_status status = rue_members_open(address, gpus, &runners->group, error);
+    rue_status status = rue_members_open(address, deployment, &runners->group, error);
     if (status != RUE_OK) return status;
     size_t total = runners->group->total;
-    status = add_runners(runners, address->farm ? total : 1, error);
+    bool farm = deployment->launcher.farm;
+    status = add_runners(runners, farm ? total : 1, error);
     if (status != RUE_OK) return status;
-    runners->loaders = address->farm ? 1 : total;
+    *(farm ? &deployment->nodes : runners->group->launch ? &deployment->ranks : &deployment->gpus) = total;
     runners->at[0] = (struct rue_runner){.ops = &rue_runner_team, .state = runners->group};
-    for (size_t i = 0; address->farm && i < total; i++)
+    for (size_t i = 0; farm && i < total; i++)
         runners->at[i] = (struct rue_runner){.ops = &rue_runner_node,
                                              .state = &runners->group->members[i],
                                              .concurrent = true,
@@ -94,7 +95,6 @@ rue_status rue_runners_open_one(const struct rue_runner_ops *ops, void *state, s
         return status;
     }
     runners->at[0] = (struct rue_runner){.ops = ops, .state = state};
-    runners->loaders = 1;
     runners->hello = ops->hello(state);
     *out = runners;
     return RUE_OK;
@@ -111,13 +111,13 @@ static rue_status open_connection(const struct rue_runner_address *address, stru
     return status;
 }
 
-rue_status rue_runners_open(const struct rue_runner_address *address, const struct rue_gpu_list *gpus,
+rue_status rue_runners_open(const struct rue_runner_address *address, struct rue_deployment *deployment,
                             struct rue_runners **out, rue_error *error)
 {
-    if (!gpus && !address->launch) return open_connection(address, out, error);
+    if (!rue_deployment_is_several(deployment)) return open_connection(address, out, error);
     struct rue_runners *runners = calloc(1, sizeof *runners);
     if (!runners) return rue_fail_memory(error, "runners", sizeof *runners);
-    rue_status status = open_group(runners, address, gpus, error);
+    rue_status status = open_group(runners, address, deployment, error);
     if (status != RUE_OK) return rue_runners_close(runners), status;
     runners->hello = runners->at[0].ops->hello(runners->at[0].state);
     *out = runners;

@@ -4,7 +4,7 @@
 #ifndef RUE_RUNNERS_H
 #define RUE_RUNNERS_H
 
-#include "gpu_list.h"
+#include "deployment.h"
 #include "runner.h"
 #include "runner_address.h"
 
@@ -12,14 +12,14 @@ struct rue_runners {
     size_t count;
     struct rue_runner *at;         /* [count] */
     const struct rue_hello *hello; /* of the first; never changes */
-    size_t loaders;                /* that load at the same time in a trial */
     struct rue_members *group;     /* of a team or a farm; NULL: one loader */
 };
 
-/* Opens a runner for each GPU (NULL: one that sees all), or for each rank that the launcher of the address
- * starts, and exchanges hello. RUE_RUNNER: one does not start, does not speak the protocol, or differs from
- * the first; as rue_launch_open. The caller closes `*out`. */
-rue_status rue_runners_open(const struct rue_runner_address *address, const struct rue_gpu_list *gpus,
+/* Opens a runner for each loader of the deployment, and exchanges hello. Sets the number of ranks or nodes
+ * that its launcher has started, and borrows the launcher's words. RUE_USAGE: as rue_gpu_list_parse, or the
+ * address is a descriptor and there are several GPUs; RUE_RUNNER: a runner does not start, does not speak the
+ * protocol, or differs from the first; as rue_launch_open. The caller closes `*out`. */
+rue_status rue_runners_open(const struct rue_runner_address *address, struct rue_deployment *deployment,
                             struct rue_runners **out, rue_error *error) RUE_MUST_CHECK;
 
 /* One runner of another kind. `state` is closed by `ops`, also after a failure. */

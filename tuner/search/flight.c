@@ -80,7 +80,8 @@ void rue_flight_complete(const struct rue_study_setup *setup, struct rue_flight 
     request->workload = variant->workload;
     request->job_images = variant->job_images;
     /* Ranks that are compared may slow each other down, at worst as if they loaded one after the other. */
-    uint64_t slower = setup->goal.job.ranks.count ? (uint64_t)variant->workload.world_size : 1;
+    uint64_t slower =
+        setup->goal.loader.deployment.numbers.count ? (uint64_t)variant->workload.world_size : 1;
     request->limits =
         (struct rue_limits){time_limit_ns(&setup->goal, slower * flight->expected_ns), setup->memory_bytes};
     snprintf(request->model, sizeof request->model, "%s", flight->scenario.model);

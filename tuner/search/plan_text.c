@@ -156,28 +156,20 @@ void rue_study_show_plan(const struct rue_study_setup *setup, const struct rue_s
 {
     char count[RUE_UNIT_TEXT_BYTES], name[RUE_KNOB_TEXT_BYTES];
     struct line line = {0};
-    const struct rue_study_ranks *ranks = &setup->goal.job.ranks;
-    for (size_t v = 0; v < (ranks->count ? setup->chosen_count : setup->variant_count); v++) {
+    const struct rue_rank_numbers *numbers = &setup->goal.loader.deployment.numbers;
+    for (size_t v = 0; v < (numbers->count ? setup->chosen_count : setup->variant_count); v++) {
         if (setup->host.recording)
             add_replayed(&line, setup, v);
         else
             add_data(&line, &setup->variants[v]);
         write_line(&line, "data", style, out);
     }
-    char loaders[48] = "";
-    const struct rue_workload *workload = &setup->goal.loader.workload;
-    const char *launch = setup->goal.loader.runner.launch;
-    if (setup->host.runners->count > 1)
-        snprintf(loaders, sizeof loaders, " on one of %zu nodes", setup->host.runners->count);
-    else if ((setup->goal.loader.gpus || launch) && !ranks->count)
-        snprintf(loaders, sizeof loaders, " on each of %d %s%s", workload->world_size,
-                 launch ? "rank" : "GPU", workload->world_size == 1 ? "" : "s");
-    if (workload->remote_ranks)
-        snprintf(loaders, sizeof loaders, " of rank %d of %d", workload->rank, workload->world_size);
+    char loaders[RUE_DEPLOYMENT_TEXT_BYTES];
     add_part(&line, "%s images%s%s", rue_format_count(setup->variants[0].job_images, count, sizeof count),
-             loaders, rue_study_assumes_job(setup) ? " (assumed: the table does not say; set --images)" : "");
-    for (size_t i = 0; i < ranks->count; i++)
-        add_part(&line, "%s%d", i ? ", " : ", on each rank and shared by all: ranks ", ranks->at[i]);
+             rue_deployment_say(&setup->goal.loader.deployment, &setup->goal.loader.workload, " ", loaders),
+             rue_study_assumes_job(setup) ? " (assumed: the table does not say; set --images)" : "");
+    for (size_t i = 0; i < numbers->count; i++)
+        add_part(&line, "%s%d", i ? ", " : ", on each rank and shared by all: ranks ", numbers->at[i]);
     write_line(&line, "job", style, out);
     for (size_t m = 0; m < setup->model_count; m++)
         add_part(&line, "%s%s", m ? ", " : "", setup->models[m].name);

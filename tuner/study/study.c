@@ -47,38 +47,32 @@ static void identify_runner(struct rue_study_setup *setup)
 }
 
 /* The launcher determines the number of ranks. A check needs as many as its recommendation. */
-static rue_status set_ranks(struct rue_study_setup *setup, rue_error *error)
+static rue_status check_ranks(const struct rue_study_goal *goal, rue_error *error)
 {
-    const struct rue_recommended *checked = setup->goal.search.checked;
-    uint64_t ranks = setup->host.runners->loaders;
-    if (checked && checked->found.job.ranks != ranks)
+    const struct rue_deployment *deployment = &goal->loader.deployment;
+    const struct rue_recommended *checked = goal->search.checked;
+    uint64_t most = rue_deployment_most_ranks(deployment);
+    if (checked && checked->found.job.ranks != deployment->ranks)
         return rue_fail(error, RUE_USAGE,
-                        "--launch started %" PRIu64 " ranks, but the recommendation is for %" PRIu64, ranks,
-                        rue_findings_loaders(&checked->found));
-    setup->goal.loader.workload.world_size = (int)ranks;
-    if ((uint64_t)rue_study_most_ranks(setup) > ranks)
+                        "--launch started %" PRIu64 " ranks, but the recommendation is for %" PRIu64,
+                        deployment->ranks, rue_findings_loaders(&checked->found));
+    if (most > deployment->ranks)
         return rue_fail(error, RUE_USAGE,
-                        "--ranks: the launcher started %" PRIu64
-                        " ranks, fewer than %d; start %d with --launch, or give smaller numbers",
-                        ranks, rue_study_most_ranks(setup), rue_study_most_ranks(setup));
+                        "--ranks: the launcher started %" PRIu64 " ranks, fewer than %" PRIu64
+                        "; start %" PRIu64 " with --launch, or give smaller numbers",
+                        deployment->ranks, most, most);
     return RUE_OK;
 }
 
 static rue_status open_runner(struct rue_study_setup *setup, rue_error *error)
 {
-    const struct rue_study_goal *goal = &setup->goal;
-    struct rue_gpu_list gpus;
+    struct rue_study_goal *goal = &setup->goal;
+    struct rue_deployment *deployment = &goal->loader.deployment;
     if (goal->data.table) return rue_study_open_recording(setup, error);
-    rue_status status =
-        goal->loader.gpus ? rue_gpu_list_parse(goal->loader.gpus, "--gpus", &gpus, error) : RUE_OK;
-    if (status == RUE_OK && goal->loader.gpus && goal->loader.runner.fd)
-        return rue_fail(error, RUE_USAGE, "--runner-fd is one loader, so it cannot load for several GPUs");
-    if (status != RUE_OK) return status;
-    setup->goal.loader.runner.progress = setup->progress;
-    status =
-        rue_runners_open(&goal->loader.runner, goal->loader.gpus ? &gpus : NULL, &setup->host.runners, error);
-    bool together = goal->loader.runner.launch && !goal->loader.runner.farm;
-    if (status == RUE_OK && together) status = set_ranks(setup, error);
+    goal->loader.runner.progress = setup->progress;
+    rue_status status = rue_runners_open(&goal->loader.runner, deployment, &setup->host.runners, error);
+    if (status == RUE_OK && rue_deployment_is_launched(deployment)) status = check_ranks(goal, error);
+    if (status == RUE_OK) rue_deployment_apply(deployment, &goal->loader.workload);
     return status;
 }
 

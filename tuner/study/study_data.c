@@ -60,7 +60,7 @@ static rue_status check_epoch(const struct rue_study_setup *setup, const struct 
     char has[RUE_UNIT_TEXT_BYTES], job[RUE_UNIT_TEXT_BYTES];
     uint64_t epoch = epoch_images(variant), loaders = rue_workload_loaders(&variant->workload);
     if (strcmp(variant->workload.cache, RUE_CACHE_COLD) != 0 || variant->job_images <= epoch) return RUE_OK;
-    bool own = variant->workload.remote_ranks || setup->goal.job.ranks.count;
+    bool own = variant->workload.remote_ranks || setup->goal.loader.deployment.numbers.count;
     uint64_t images = own ? epoch : variant->opened.images;
     return rue_fail(
         error, RUE_USAGE,
@@ -108,7 +108,8 @@ static void note_bound_rank(const struct rue_study_setup *setup, struct rue_open
     const char *machine = rue_study_hello(setup)->machine_json;
     int bound = rue_json_number(machine, "affinity_cpus"), online = rue_json_number(machine, "online_cpus"),
         loaders = rue_json_number(machine, "loaders"), nodes = rue_json_number(machine, "nodes");
-    if (!setup->goal.loader.runner.launch || bound != 1 || online <= (nodes > 0 ? loaders / nodes : 1))
+    if (!setup->goal.loader.deployment.launcher.words || bound != 1 ||
+        online <= (nodes > 0 ? loaders / nodes : 1))
         return;
     rue_note_add(opened->note, sizeof opened->note,
                  "each rank may use only 1 of %d CPUs: if training gets more, start ranks as it does (srun "
@@ -150,8 +151,9 @@ static rue_status open_variant(struct rue_study_setup *setup, struct rue_study_v
         memcpy(variant->variant.dtype, variant->opened.dtype, sizeof variant->variant.dtype);
     if (!variant->opened.digest[0])
         snprintf(variant->opened.digest, sizeof variant->opened.digest, "%" PRIu64, variant->opened.images);
-    if (goal->job.ranks.count) variant->workload.world_size = rue_study_most_ranks(setup);
-    bool whole = goal->job.ranks.count && strcmp(variant->workload.cache, RUE_CACHE_WARM) == 0;
+    const struct rue_deployment *deployment = &goal->loader.deployment;
+    if (deployment->numbers.count) variant->workload.world_size = (int)rue_deployment_most_ranks(deployment);
+    bool whole = deployment->numbers.count && strcmp(variant->workload.cache, RUE_CACHE_WARM) == 0;
     uint64_t most = rue_study_share(setup, goal->job.epoch_most),
              epoch = whole ? variant->opened.images : epoch_images(variant);
     variant->job_images = setup->requested_images ? setup->requested_images
@@ -392,10 +394,10 @@ rue_status rue_study_choose_data(struct rue_study_setup *setup, rue_error *error
 /* Makes the variants of each number of ranks from those of the data. */
 static rue_status add_ranks(struct rue_study_setup *setup, rue_error *error)
 {
-    const struct rue_study_ranks *ranks = &setup->goal.job.ranks;
-    for (size_t i = 0; i < ranks->count * setup->chosen_count; i++) {
+    const struct rue_rank_numbers *numbers = &setup->goal.loader.deployment.numbers;
+    for (size_t i = 0; i < numbers->count * setup->chosen_count; i++) {
         struct rue_study_variant *data = &setup->variants[i % setup->chosen_count];
-        uint64_t images = data->job_images, count = (uint64_t)ranks->at[i / setup->chosen_count];
+        uint64_t images = data->job_images, count = (uint64_t)numbers->at[i / setup->chosen_count];
         if (images < count)
             return rue_fail(error, RUE_USAGE,
                             "--ranks: %" PRIu64 " ranks cannot share a job of %" PRIu64

@@ -3,6 +3,7 @@
 #define RUE_STUDY_GOAL_H
 
 #include "budget.h"
+#include "deployment.h"
 #include "knob_list.h"
 #include "objective.h"
 #include "ranking_rules.h"
@@ -17,14 +18,7 @@ struct rue_recommended;
 /* The default budget. */
 #define RUE_STUDY_BUDGET_NS (120 * RUE_NS_PER_S)
 
-enum { RUE_STUDY_VARIANTS_MAX = 16 };
-
-/* Numbers of ranks to compare: 1 and others, ascending. Each other number makes two variants: J images that
- * all ranks share (strong scaling), and J images on each (weak). */
-struct rue_study_ranks {
-    size_t count; /* 0: nothing to compare, all ranks make each trial */
-    int at[RUE_STUDY_VARIANTS_MAX / 2];
-};
+enum { RUE_STUDY_VARIANTS_MAX = 2 * RUE_RANK_NUMBERS_MAX };
 
 struct rue_study_goal {
     struct {
@@ -39,8 +33,7 @@ struct rue_study_goal {
     } data;
     struct {
         struct rue_runner_address runner;
-        const char *gpus; /* one loader on each, at the same time, see gpu_list.h; NULL: one loader. The
-                             workload's world_size is their number */
+        struct rue_deployment deployment;
         struct rue_workload workload;
         uint64_t memory_bytes;     /* limit for batches in flight; 0: 4/5 of free memory */
         uint64_t trial_timeout_ns; /* 0: 10 times the expected time, at least 1 min */
@@ -64,7 +57,6 @@ struct rue_study_goal {
         uint64_t images;     /* J; 0: one epoch, or `batches` */
         uint64_t batches;    /* J in batches of the largest size in the space; 0: not used */
         uint64_t epoch_most; /* limit of J if it is one epoch; 0: none */
-        struct rue_study_ranks ranks;
     } job;
     struct {
         const char *strategy; /* one of rue_strategies */

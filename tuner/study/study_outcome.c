@@ -279,7 +279,7 @@ rue_status rue_study_select(const struct rue_study *study, size_t variant, struc
 static void describe_variant(const struct rue_study *study, size_t index, struct rue_variant_findings *out)
 {
     const struct rue_study_variant *variant = &study->setup.variants[index];
-    const struct rue_runner_address *runner = &study->setup.goal.loader.runner;
+    const struct rue_deployment *deployment = &study->setup.goal.loader.deployment;
     *out = (struct rue_variant_findings){
         .variant = variant->variant,
         .matrix = study->outcome.variants[index].matrix,
@@ -287,8 +287,8 @@ static void describe_variant(const struct rue_study *study, size_t index, struct
         .baselines = list_baselines(&study->setup),
         .lengths = study->outcome.variants[index].lengths,
         .job.images = variant->job_images,
-        .job.gpus = study->setup.goal.loader.gpus ? (uint64_t)variant->workload.world_size : 0,
-        .job.ranks = runner->launch && !runner->farm ? (uint64_t)variant->workload.world_size : 0,
+        .job.gpus = deployment->gpus ? (uint64_t)variant->workload.world_size : 0,
+        .job.ranks = deployment->ranks ? (uint64_t)variant->workload.world_size : 0,
         .slow_rank = rue_rank_times_slowest(&study->ledger.rank_times[index]),
         .data.images = variant->opened.images,
         .data.bytes = variant->opened.bytes,

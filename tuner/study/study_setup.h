@@ -131,7 +131,7 @@ static inline size_t rue_study_node(const struct rue_study_setup *setup, size_t 
 /* How many of `images` each loader of this machine loads; in a comparison of ranks, one rank alone. */
 static inline uint64_t rue_study_share(const struct rue_study_setup *setup, uint64_t images)
 {
-    if (setup->goal.job.ranks.count) return images;
+    if (setup->goal.loader.deployment.numbers.count) return images;
     uint64_t loaders = rue_workload_loaders(&setup->goal.loader.workload);
     return images / loaders + (images % loaders != 0);
 }
@@ -141,13 +141,6 @@ static inline uint64_t rue_study_share(const struct rue_study_setup *setup, uint
 static inline bool rue_study_predicts(const struct rue_study_setup *setup)
 {
     return setup->plan.strategy->estimate || setup->plan.strategy->judge;
-}
-
-/* The most ranks that a trial has; to compare ranks, fewer than the launcher starts. */
-static inline int rue_study_most_ranks(const struct rue_study_setup *setup)
-{
-    const struct rue_study_ranks *ranks = &setup->goal.job.ranks;
-    return ranks->count ? ranks->at[ranks->count - 1] : setup->goal.loader.workload.world_size;
 }
 
 /* A matrix of the study's models and configurations, without times. The caller closes `*out`. RUE_MEMORY. */

@@ -233,7 +233,8 @@ rue_status rue_study_list_configs(struct rue_study_setup *setup, rue_error *erro
         struct rue_config config = rue_space_at(&setup->space, i);
         bool on_curve = config.value[RUE_BATCH_SIZE] == curves.batch_size,
              on_other = config.value[RUE_NUM_WORKERS] == curves.num_workers,
-             listed = setup->goal.job.ranks.count ? on_curve && on_other : on_curve || on_other;
+             listed =
+                 setup->goal.loader.deployment.numbers.count ? on_curve && on_other : on_curve || on_other;
         if (setup->goal.space.curves && !listed) continue;
         if (!rue_space_is_duplicate(&setup->space, &config)) setup->configs[setup->config_count++] = config;
     }

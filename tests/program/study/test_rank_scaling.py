@@ -159,7 +159,7 @@ def test_ranks_that_slow_each_other_down_have_time(rue, own_photos, tmp_path):
     (["--launch", "LAUNCH", "--ranks", "1..9"], "--ranks: 8 numbers above 1 are too many for 1 data set: give at most 7"),
     (["--launch", "LAUNCH", "--ranks", "2", "--images", "1"], "--ranks: 2 ranks cannot share a job of 1 images"),
     (["--launch", "LAUNCH", "--ranks", "2", "--images", "40", "--batch-size", "40", "--drop-last"], "a job of 20 images has no batch of 40"),
-    (["--launch", "LAUNCH", "--world-size", "4"], "--world-size cannot be used with --launch"),
+    (["--launch", "LAUNCH", "--world-size", "4"], "--world-size 4 cannot be used with --launch"),
 ])
 def test_impossible_numbers_are_refused(rue, own_photos, tmp_path, more, said):
     launch = cluster(tmp_path, ranks=2)
