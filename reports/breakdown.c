@@ -53,7 +53,7 @@ static size_t find_variant(const struct rue_findings *findings, const struct rue
         const struct rue_variant *own = &findings->variants[v].variant;
         const char *label = findings->variants[v].label;
         const struct rue_job_findings *job = &findings->variants[v].job;
-        if (ranks && ((uint64_t)row->request.workload.world_size != job->ranks ||
+        if (ranks && ((uint64_t)row->request.workload.world_size != job->deployment.ranks ||
                       row->request.job_images != job->images))
             continue;
         if (label || row->label ? label && row->label && strcmp(label, row->label) == 0

@@ -46,7 +46,7 @@ void rue_findings_name_among(const struct rue_findings *findings, const struct r
         name_stored(other, other_name, sizeof other_name);
         if (strcmp(out, other_name) != 0) continue;
         same_name = true;
-        if (variant->job.ranks && rue_variant_equal(&other->variant, &variant->variant)) {
+        if (variant->job.deployment.ranks && rue_variant_equal(&other->variant, &variant->variant)) {
             same_data = true;
             continue;
         }
@@ -58,15 +58,17 @@ void rue_findings_name_among(const struct rue_findings *findings, const struct r
     used = strlen(out);
     if (same_data && used < bytes)
         snprintf(out + used, bytes - used, " on %" PRIu64 " rank%s, %" PRIu64 " images each",
-                 variant->job.ranks, variant->job.ranks == 1 ? "" : "s", variant->job.images);
+                 variant->job.deployment.ranks, variant->job.deployment.ranks == 1 ? "" : "s",
+                 variant->job.images);
 }
 
 bool rue_findings_compares_ranks(const struct rue_findings *findings)
 {
     const struct rue_variant_findings *variants = findings->variants;
     for (size_t v = 0; v < findings->variant_count; v++)
-        for (size_t other = 0; other < findings->variant_count && variants[v].job.ranks == 1; other++)
-            if (variants[other].job.ranks > 1 &&
+        for (size_t other = 0; other < findings->variant_count && variants[v].job.deployment.ranks == 1;
+             other++)
+            if (variants[other].job.deployment.ranks > 1 &&
                 rue_variant_equal(&variants[other].variant, &variants[v].variant))
                 return true;
     return false;

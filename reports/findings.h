@@ -4,6 +4,7 @@
 
 #include "answers.h"
 #include "cost_matrix.h"
+#include "deployment.h"
 #include "interval.h"
 #include "job_length.h"
 #include "knowledge.h"
@@ -60,9 +61,8 @@ struct rue_data_findings {
 };
 
 struct rue_job_findings {
-    uint64_t images; /* J, per loader; 0: unknown */
-    uint64_t gpus;   /* with a loader each; 0: one loader, or ranks */
-    uint64_t ranks;  /* that a launcher starts, with a loader each; 0: none */
+    uint64_t images;                  /* J, per loader; 0: unknown */
+    struct rue_deployment deployment; /* its numbers of loaders */
     bool workload_known;
     struct rue_workload workload;
 };
@@ -262,13 +262,6 @@ static inline bool rue_findings_is_only(const struct rue_findings *findings,
 static inline int rue_findings_ranks(const struct rue_variant_findings *variant)
 {
     return variant->job.workload.world_size > 1 ? variant->job.workload.world_size : 1;
-}
-
-/* Number of loaders that run at the same time, each with `job.images`. */
-static inline uint64_t rue_findings_loaders(const struct rue_variant_findings *variant)
-{
-    uint64_t loaders = variant->job.gpus ? variant->job.gpus : variant->job.ranks;
-    return loaders ? loaders : 1;
 }
 
 /* Whether it compares numbers of ranks (rank_scaling.h): variants of the same data with one rank and more. */

@@ -236,8 +236,8 @@ static const struct rue_field slow_rank_fields[] = {
 
 const struct rue_field rue_json_variant_fields[] = {
     {"job_images", RUE_FIELD_NUMBER, VARIANT(job.images), RUE_FIELD_NULL},
-    {"gpus", RUE_FIELD_NUMBER, VARIANT(job.gpus), RUE_FIELD_NULL},
-    {"ranks", RUE_FIELD_NUMBER, VARIANT(job.ranks), RUE_FIELD_OMIT},
+    {"gpus", RUE_FIELD_NUMBER, VARIANT(job.deployment.gpus), RUE_FIELD_NULL},
+    {"ranks", RUE_FIELD_NUMBER, VARIANT(job.deployment.ranks), RUE_FIELD_OMIT},
     {"slow_rank", RUE_FIELD_STRUCT, VARIANT(slow_rank), RUE_FIELD_OMIT, .fields = slow_rank_fields},
     {"data_images", RUE_FIELD_NUMBER, VARIANT(data.images), RUE_FIELD_OPTIONAL},
     {"data_bytes", RUE_FIELD_NUMBER, VARIANT(data.bytes), RUE_FIELD_NULL},

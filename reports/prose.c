@@ -42,14 +42,8 @@ void rue_say_config(struct rue_page *page, const struct rue_config *config)
 
 void rue_say_ranks(struct rue_page *page, const struct rue_variant_findings *variant)
 {
-    const struct rue_workload *workload = &variant->job.workload;
-    if (workload->remote_ranks) rue_say(page, " of rank %d of %d", workload->rank, workload->world_size);
-    if (variant->job.ranks)
-        rue_say(page, " on each of %" PRIu64 " rank%s", variant->job.ranks,
-                rue_prose_plural(variant->job.ranks));
-    if (variant->job.gpus)
-        rue_say(page, " on each of %" PRIu64 " GPU%s", variant->job.gpus,
-                rue_prose_plural(variant->job.gpus));
+    char loaders[RUE_DEPLOYMENT_TEXT_BYTES];
+    rue_say(page, "%s", rue_deployment_say(&variant->job.deployment, &variant->job.workload, " ", loaders));
 }
 
 void rue_say_variant(struct rue_page *page, const struct rue_findings *findings,

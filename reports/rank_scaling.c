@@ -20,7 +20,7 @@ static void insert_point(struct rue_rank_curve *curve, const struct rue_findings
 {
     const struct rue_job_findings *job = &findings->variants[variant].job;
     const struct rue_cell *cell = point_cell(findings, variant, model);
-    struct rue_rank_point point = {.variant = variant, .ranks = (double)job->ranks, .rate = NAN};
+    struct rue_rank_point point = {.variant = variant, .ranks = (double)job->deployment.ranks, .rate = NAN};
     size_t at = curve->count;
     if (at == RUE_RANK_POINTS_MAX) return;
     if (cell->state == RUE_CELL_OK) point.rate = point.ranks * (double)job->images / cell->median_ns * 1e9;
@@ -35,7 +35,7 @@ struct rue_rank_curve rue_rank_curve(const struct rue_findings *findings, size_t
     struct rue_rank_curve curve = {.name = weak ? "weak" : "strong"};
     const struct rue_variant_findings *one = &findings->variants[variant];
     bool steep = true;
-    if (one->job.ranks != 1) return curve;
+    if (one->job.deployment.ranks != 1) return curve;
     for (size_t v = 0; v < findings->variant_count; v++) {
         const struct rue_variant_findings *other = &findings->variants[v];
         bool same_job = other->job.images == one->job.images;
@@ -175,10 +175,10 @@ static void say_slow(struct rue_page *page, const struct rue_findings *findings,
     for (size_t v = 0; v < findings->variant_count; v++) {
         const struct rue_variant_findings *variant = &findings->variants[v];
         bool slow = rue_variant_equal(&variant->variant, data) && variant->slow_rank.slower_ratio > 0;
-        if (slow && (!most || variant->job.ranks >= most->job.ranks)) most = variant;
+        if (slow && (!most || variant->job.deployment.ranks >= most->job.deployment.ranks)) most = variant;
     }
     if (!most) return;
-    rue_say(page, "With %" PRIu64 " ranks: ", most->job.ranks);
+    rue_say(page, "With %" PRIu64 " ranks: ", most->job.deployment.ranks);
     rue_verdict_slow_rank(page, most);
 }
 

@@ -126,7 +126,7 @@ static void put_listed(struct rue_page *page, const struct rue_variant_findings 
     char header[48], votes[48];
     snprintf(header, sizeof header, "in top %zu", selection->top_n);
     snprintf(votes, sizeof votes, "%zu of %zu", selection->rows[config].top_n_count, selection->model_count);
-    double job = (double)variant->job.images * (double)rue_findings_loaders(variant),
+    double job = (double)variant->job.images * (double)rue_deployment_loaders(&variant->job.deployment),
            rate = job / rue_cost_matrix_cell(variant->matrix, 0, config)->median_ns * (double)RUE_NS_PER_S;
     const struct rue_table_column columns[] = {
         {NULL, header, .text = votes, .right = true, .drop = 2, .absent = brief},

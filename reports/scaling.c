@@ -205,7 +205,7 @@ static void put_place(struct rue_page *page, const struct curve *curve, const st
         {"batch_size", "batch size", RUE_UNIT_COUNT, .number = value[RUE_BATCH_SIZE]},
         {"num_workers", "workers", RUE_UNIT_COUNT, .number = value[RUE_NUM_WORKERS]},
         {"images_per_s", "images/s", RUE_UNIT_NUMBER, .digits = 1, .number = rue_scaling_rate(row)},
-        {"ranks", NULL, RUE_UNIT_COUNT, .number = (double)rue_findings_loaders(variant)},
+        {"ranks", NULL, RUE_UNIT_COUNT, .number = (double)rue_deployment_loaders(&variant->job.deployment)},
         {"efficiency", NULL, RUE_UNIT_NUMBER, .number = point ? point->efficiency : NAN},
     };
     rue_page_row(page, row == curve->fastest, columns, sizeof columns / sizeof *columns);

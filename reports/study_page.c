@@ -146,7 +146,7 @@ static void put_provenance(struct rue_page *page, const struct rue_findings *fin
     put_fact(page, "rue", "%s", run->rue_version);
     for (size_t v = 0; v < findings->variant_count; v++) {
         const struct rue_variant_findings *variant = &findings->variants[v];
-        if (variant->job.ranks > 1 && rue_findings_compares_ranks(findings)) continue;
+        if (variant->job.deployment.ranks > 1 && rue_findings_compares_ranks(findings)) continue;
         if (variant->variant.path[0] && !variant->data.sample)
             put_fact(page, "data", "%s", variant->variant.path);
         put_fact(page, "digest", "%s", variant->data.digest);

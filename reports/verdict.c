@@ -129,8 +129,9 @@ void rue_verdict_use(struct rue_page *page, const struct rue_findings *findings,
     else
         rue_say(page, "%s", rue_verdict_lead(findings, variant));
     rue_say_config(page, &variant->matrix->configs[selection->recommended]);
-    if (variant->job.ranks > 1) rue_say(page, " on each of %" PRIu64 NB "ranks", variant->job.ranks);
-    if (variant->job.gpus > 1) rue_say(page, " on each of %" PRIu64 NB "GPUs", variant->job.gpus);
+    char loaders[RUE_DEPLOYMENT_TEXT_BYTES];
+    if (rue_deployment_loaders(&variant->job.deployment) > 1)
+        rue_say(page, "%s", rue_deployment_say(&variant->job.deployment, NULL, NB, loaders));
     rue_verdict_data(page, findings, variant);
     rue_say(page, ": ");
     say_regrets(page, variant, row);

@@ -3,7 +3,14 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-static uint64_t count_loaders(const struct rue_deployment *deployment)
+#define ROW(name, member)                                            \
+    {                                                                \
+        name, RUE_FIELD_NUMBER, RUE_FIELD_AT(rue_deployment, member) \
+    }
+const struct rue_field rue_deployment_fields[] = {ROW("GPUs", gpus), ROW("ranks", ranks), {0}};
+#undef ROW
+
+uint64_t rue_deployment_loaders(const struct rue_deployment *deployment)
 {
     uint64_t loaders = deployment->gpus ? deployment->gpus : deployment->ranks;
     return loaders ? loaders : 1;
@@ -15,6 +22,21 @@ uint64_t rue_deployment_most_ranks(const struct rue_deployment *deployment)
     return numbers->count ? (uint64_t)numbers->at[numbers->count - 1] : deployment->ranks;
 }
 
+struct rue_deployment rue_deployment_stored(const struct rue_workload *workload, bool launched)
+{
+    uint64_t loaders = rue_workload_loaders(workload);
+    if (launched) return (struct rue_deployment){.ranks = loaders};
+    return (struct rue_deployment){.gpus = loaders > 1 ? loaders : 0};
+}
+
+struct rue_deployment rue_deployment_for(const struct rue_deployment *deployment,
+                                         const struct rue_workload *workload)
+{
+    uint64_t loaders = (uint64_t)workload->world_size;
+    return (struct rue_deployment){.gpus = deployment->gpus ? loaders : 0,
+                                   .ranks = deployment->ranks ? loaders : 0};
+}
+
 void rue_deployment_apply(const struct rue_deployment *deployment, struct rue_workload *workload)
 {
     if (deployment->world_size) {
@@ -23,7 +45,14 @@ void rue_deployment_apply(const struct rue_deployment *deployment, struct rue_wo
         workload->remote_ranks = deployment->world_size > 1;
     }
     if (!workload->remote_ranks && (deployment->gpus || deployment->ranks))
-        workload->world_size = (int)count_loaders(deployment);
+        workload->world_size = (int)rue_deployment_loaders(deployment);
+}
+
+bool rue_deployment_equal(const struct rue_deployment *a, const struct rue_deployment *b)
+{
+    for (const struct rue_field *field = rue_deployment_fields; field->name; field++)
+        if (rue_field_number(field, a) != rue_field_number(field, b)) return false;
+    return true;
 }
 
 const char *rue_deployment_say(const struct rue_deployment *deployment, const struct rue_workload *workload,

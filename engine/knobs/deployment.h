@@ -35,6 +35,9 @@ struct rue_deployment {
 
 enum { RUE_DEPLOYMENT_TEXT_BYTES = 48 };
 
+/* Each number of loaders, by the name of what they load for. */
+extern const struct rue_field rue_deployment_fields[];
+
 /* Whether it is more than one loader in one process, even if the number is 1. */
 static inline bool rue_deployment_is_several(const struct rue_deployment *deployment)
 {
@@ -47,12 +50,25 @@ static inline bool rue_deployment_is_launched(const struct rue_deployment *deplo
     return deployment->launcher.words && !deployment->launcher.farm;
 }
 
+/* Number of loaders that make a trial together. */
+uint64_t rue_deployment_loaders(const struct rue_deployment *deployment);
+
 /* The most ranks that make a trial together. To compare numbers of ranks, it may be fewer than the launcher
  * starts. */
 uint64_t rue_deployment_most_ranks(const struct rue_deployment *deployment);
 
+/* The numbers of loaders that make a trial with this workload, of a deployment that has been opened. */
+struct rue_deployment rue_deployment_for(const struct rue_deployment *deployment,
+                                         const struct rue_workload *workload);
+
+/* What made a stored trial with this workload; `launched`: its ranks are stored. */
+struct rue_deployment rue_deployment_stored(const struct rue_workload *workload, bool launched);
+
 /* Sets the share of each loader. */
 void rue_deployment_apply(const struct rue_deployment *deployment, struct rue_workload *workload);
+
+/* Whether both have as many GPUs and ranks. */
+bool rue_deployment_equal(const struct rue_deployment *a, const struct rue_deployment *b);
 
 /* " on each of 4 ranks", with `space` before the noun; " of rank 3 of 8" of a workload (nullable) that has
  * the share of one rank; "": one loader, or several numbers to compare. */

@@ -374,8 +374,9 @@ static void put_variant_facts(struct rue_page *page, const struct rue_variant_fi
 {
     put_amounts(page, scope, "images of the job", a->job.images, b->job.images);
     put_fact(page, scope, "goal", rue_goal_names[a->goal], rue_goal_names[b->goal]);
-    put_amounts(page, scope, "GPUs", a->job.gpus, b->job.gpus);
-    put_amounts(page, scope, "ranks", a->job.ranks, b->job.ranks);
+    for (const struct rue_field *field = rue_deployment_fields; field->name; field++)
+        put_amounts(page, scope, field->name, rue_field_number(field, &a->job.deployment),
+                    rue_field_number(field, &b->job.deployment));
     put_fact(page, scope, "data digest", a->data.digest, b->data.digest);
     put_fact(page, scope, "layout of the data", a->data.layout, b->data.layout);
     if (a->job.workload_known && b->job.workload_known)

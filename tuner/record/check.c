@@ -84,7 +84,7 @@ static struct rue_study_goal study_goal(struct checking *checking)
                                  .search.checked = goal->part,
                                  .output.keep_nothing = true,
                                  .output.command_line = goal->command_line};
-    if (part->found.job.gpus && !goal->deployment.launcher.words)
+    if (part->found.job.deployment.gpus && !goal->deployment.launcher.words)
         out.loader.deployment.gpu_list = checking->gpu_list;
     out.data.modes[part->found.variant.mode] = true;
     return out;

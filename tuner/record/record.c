@@ -156,12 +156,9 @@ static rue_status fill_facts(struct rue_record *record, const struct rue_store_t
 {
     const struct rue_store_scenario *scenario = &trial->scenario;
     const char *label = label_trial(record, trial);
-    uint64_t loaders = rue_workload_loaders(&scenario->workload);
     facts->variant = scenario->variant;
     facts->job.images = scenario->job_images;
-    bool launched = trial->result.ranks != NULL;
-    facts->job.gpus = loaders > 1 && !launched ? loaders : 0;
-    facts->job.ranks = launched ? loaders : 0;
+    facts->job.deployment = rue_deployment_stored(&scenario->workload, trial->result.ranks);
     facts->job.workload_known = true;
     facts->job.workload = scenario->workload;
     facts->data.sample = rue_record_is_sample(trial);

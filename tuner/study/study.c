@@ -52,10 +52,10 @@ static rue_status check_ranks(const struct rue_study_goal *goal, rue_error *erro
     const struct rue_deployment *deployment = &goal->loader.deployment;
     const struct rue_recommended *checked = goal->search.checked;
     uint64_t most = rue_deployment_most_ranks(deployment);
-    if (checked && checked->found.job.ranks != deployment->ranks)
+    if (checked && !rue_deployment_equal(&checked->found.job.deployment, deployment))
         return rue_fail(error, RUE_USAGE,
                         "--launch started %" PRIu64 " ranks, but the recommendation is for %" PRIu64,
-                        deployment->ranks, rue_findings_loaders(&checked->found));
+                        deployment->ranks, rue_deployment_loaders(&checked->found.job.deployment));
     if (most > deployment->ranks)
         return rue_fail(error, RUE_USAGE,
                         "--ranks: the launcher started %" PRIu64 " ranks, fewer than %" PRIu64

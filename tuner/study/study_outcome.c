@@ -279,7 +279,6 @@ rue_status rue_study_select(const struct rue_study *study, size_t variant, struc
 static void describe_variant(const struct rue_study *study, size_t index, struct rue_variant_findings *out)
 {
     const struct rue_study_variant *variant = &study->setup.variants[index];
-    const struct rue_deployment *deployment = &study->setup.goal.loader.deployment;
     *out = (struct rue_variant_findings){
         .variant = variant->variant,
         .matrix = study->outcome.variants[index].matrix,
@@ -287,8 +286,7 @@ static void describe_variant(const struct rue_study *study, size_t index, struct
         .baselines = list_baselines(&study->setup),
         .lengths = study->outcome.variants[index].lengths,
         .job.images = variant->job_images,
-        .job.gpus = deployment->gpus ? (uint64_t)variant->workload.world_size : 0,
-        .job.ranks = deployment->ranks ? (uint64_t)variant->workload.world_size : 0,
+        .job.deployment = rue_deployment_for(&study->setup.goal.loader.deployment, &variant->workload),
         .slow_rank = rue_rank_times_slowest(&study->ledger.rank_times[index]),
         .data.images = variant->opened.images,
         .data.bytes = variant->opened.bytes,

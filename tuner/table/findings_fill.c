@@ -361,7 +361,8 @@ rue_status rue_findings_check_recommended(const struct rue_findings *findings, r
     }
     for (size_t v = 0; v < findings->variant_count; v++) {
         char name[PATH_MAX + 128];
-        bool further = rue_findings_compares_ranks(findings) && findings->variants[v].job.ranks != 1;
+        bool further =
+            rue_findings_compares_ranks(findings) && findings->variants[v].job.deployment.ranks != 1;
         if (further || findings->variants[v].selection->recommended != RUE_NONE) continue;
         rue_findings_name_among(findings, &findings->variants[v], name, sizeof name);
         if (findings->run.partial && feasible)
