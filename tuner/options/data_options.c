@@ -11,7 +11,7 @@ struct rue_workload rue_workload_from_options(const struct rue_options *options)
     for (size_t i = 0; rue_workload_options[i]; i++) {
         const struct rue_field *field = &rue_workload_fields[i];
         size_t at = rue_options_find(options, rue_workload_options[i]);
-        if (at == SIZE_MAX) continue;
+        if (at == RUE_OPTIONS_MAX) continue;
         const char *text = field->kind == RUE_FIELD_TEXT ? rue_options_text(options, at) : NULL;
         if (field->kind == RUE_FIELD_TEXT)
             snprintf((char *)&workload + field->offset, field->bytes, "%s",

@@ -7,20 +7,17 @@
 
 static const char *find_text(const struct rue_options *options, const char *name)
 {
-    size_t at = rue_options_find(options, name);
-    return at == SIZE_MAX ? NULL : rue_options_text(options, at);
+    return rue_options_text(options, rue_options_find(options, name));
 }
 
 static uint64_t find_number(const struct rue_options *options, const char *name)
 {
-    size_t at = rue_options_find(options, name);
-    return at == SIZE_MAX ? 0 : rue_options_number(options, at);
+    return rue_options_number(options, rue_options_find(options, name));
 }
 
 static const char *find_origin(const struct rue_options *options, const char *name)
 {
-    size_t at = rue_options_find(options, name);
-    return at == SIZE_MAX ? "" : rue_options_origin(options, at);
+    return rue_options_origin(options, rue_options_find(options, name));
 }
 
 const char *rue_deployment_origin(const struct rue_options *options, const struct rue_deployment *deployment)

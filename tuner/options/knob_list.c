@@ -118,12 +118,12 @@ rue_status rue_knob_choices_read(const struct rue_options *options, struct rue_k
     *out = (struct rue_knob_choices){0};
     for (size_t k = 0; k < rue_own_knobs.count; k++) {
         size_t index = find_option(options, rue_own_knobs.at[k]->name);
-        if (index != SIZE_MAX && rue_options_text(options, index))
+        if (rue_options_text(options, index))
             rue_knob_choices_add(out, rue_own_knobs.at[k]->name, rue_options_text(options, index),
                                  rue_options_origin(options, index));
     }
     size_t index = rue_options_find(options, "knob");
-    const char *text = index != SIZE_MAX ? rue_options_text(options, index) : NULL;
+    const char *text = rue_options_text(options, index);
     rue_status status = RUE_OK;
     for (; status == RUE_OK && text; text = strchr(text, ';') ? strchr(text, ';') + 1 : NULL)
         status = add_setting(out, text, rue_options_origin(options, index), error);

@@ -31,7 +31,7 @@ struct value {
 
 struct rue_options {
     const struct rue_command *command;
-    struct value values[RUE_OPTIONS_MAX];
+    struct value values[RUE_OPTIONS_MAX + 1]; /* the last is unset */
     char variables[RUE_OPTIONS_MAX][64]; /* "RUE_BATCH_SIZE" */
     char flags[RUE_OPTIONS_MAX][64];     /* "--batch-size" */
     const char *arguments[RUE_ARGUMENTS_MAX];
@@ -407,7 +407,7 @@ size_t rue_options_find(const struct rue_options *options, const char *name)
 {
     for (size_t i = 0; i < options->command->option_count; i++)
         if (strcmp(options->command->options[i].name, name) == 0) return i;
-    return SIZE_MAX;
+    return RUE_OPTIONS_MAX;
 }
 
 const char *rue_options_text(const struct rue_options *options, size_t index)

@@ -89,7 +89,8 @@ rue_status rue_options_parse(const struct rue_command *command, int argc, char *
                              struct rue_options **out, bool *help, rue_error *error) RUE_MUST_CHECK;
 void rue_options_close(struct rue_options *options);
 
-/* The index of the option of that name in the command's table, or SIZE_MAX. */
+/* The index of the option of that name in the command's table. RUE_OPTIONS_MAX: the command does not have
+ * it, and its value is unset. */
 size_t rue_options_find(const struct rue_options *options, const char *name);
 
 /* Values by index in the command's table. They were checked while parsing, so these functions cannot fail. */
