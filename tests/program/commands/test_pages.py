@@ -106,7 +106,7 @@ def test_every_column_of_the_csv_files_is_explained(outputs):
 def test_every_field_of_the_protocol_is_explained():
     fields = set(re.findall(r"^    X\((\w+), \"", (ROOT / "engine/knobs/trial.h").read_text(), re.MULTILINE))
     for name in ("protocol.c", "knob_json.c", "profile_json.c"):
-        text = (ROOT / "tuner/runner" / name).read_text()
+        text = (ROOT / "tuner/protocol" / name).read_text()
         fields |= set(re.findall(r"\{\"(\w+)\",\s+RUE_FIELD_", text)) | set(re.findall(r"(?:_get|copy_\w+)\(\w+, \"(\w+)\"", text))
     workload = re.findall(r"#define RUE_WORKLOAD_BY_\w+\(.*?\n\n", (ROOT / "engine/knobs/workload.h").read_text(), re.DOTALL)
     fields |= {name for part in workload for name in re.findall(r"X\((?:at, )?(\w+), [A-Z]+,", part)}
