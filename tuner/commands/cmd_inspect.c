@@ -182,7 +182,8 @@ static rue_status print_json(const struct rue_source *source, const struct surve
     if (rue_source_shape(source, shape))
         rue_json_put(&object, "shape", json_pack("[i,i,i]", (int)shape[0], (int)shape[1], (int)shape[2]));
     if (rue_source_made_with(source)[0]) rue_json_add(&object, "made_with:t", rue_source_made_with(source));
-    if (rue_source_blocks(source)->layout[0]) rue_json_add(&object, "layout:t", rue_source_blocks(source)->layout);
+    if (rue_source_blocks(source)->layout[0])
+        rue_json_add(&object, "layout:t", rue_source_blocks(source)->layout);
     if (survey->count != rue_source_whole_count(source))
         rue_json_add(&object, "whole_items:n", rue_source_whole_count(source));
     if (note[0]) rue_json_add(&object, "note:t", note);

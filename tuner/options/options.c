@@ -32,8 +32,8 @@ struct value {
 struct rue_options {
     const struct rue_command *command;
     struct value values[RUE_OPTIONS_MAX + 1]; /* the last is unset */
-    char variables[RUE_OPTIONS_MAX][64]; /* "RUE_BATCH_SIZE" */
-    char flags[RUE_OPTIONS_MAX][64];     /* "--batch-size" */
+    char variables[RUE_OPTIONS_MAX][64];      /* "RUE_BATCH_SIZE" */
+    char flags[RUE_OPTIONS_MAX][64];          /* "--batch-size" */
     const char *arguments[RUE_ARGUMENTS_MAX];
     int argument_count;
     char command_line[RUE_COMMAND_LINE_BYTES];
