@@ -185,7 +185,7 @@ bool rue_study_keep_earlier(const struct rue_study_setup *setup, struct rue_stud
                             const struct rue_findings *findings, bool failed, char *out, size_t bytes)
 {
     struct rue_recommendation *earlier;
-    int64_t run_id;
+    int64_t run_id = RUE_ABSENT;
     bool none = failed, kept = false, is_about_study = false,
          read = find_result(ledger->store, &run_id, &earlier, NULL) == RUE_OK && earlier;
     for (size_t v = 0; v < findings->variant_count; v++)
