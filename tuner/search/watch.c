@@ -391,7 +391,10 @@ static void begin_change(struct rue_watch *watch, size_t lane, size_t end)
     watch->change = rue_machine_change_begin(watch->setup, watch->ledger, evidence);
     watch->measuring = lane;
     watch->alarm = false;
-    for (size_t l = 0; l < watch->count; l++) watch->lanes[l].owes = false;
+    for (size_t l = 0; l < watch->count; l++) {
+        watch->lanes[l].owes = false;
+        watch->lanes[l].checks = 0; /* the next reference follows a trial */
+    }
     if (!watch->change.active) restart_watch(watch);
 }
 
