@@ -91,7 +91,9 @@ void rue_flight_complete(const struct rue_study_setup *setup, struct rue_flight 
 static uint64_t flight_now_ns(const struct rue_study_setup *setup, const struct rue_study_ledger *ledger,
                               const struct rue_flight *flight)
 {
-    return rue_study_hello(setup)->virtual_clock ? *flight->clock_ns : rue_study_spent_ns(setup, ledger);
+    if (rue_study_hello(setup)->virtual_clock) return *flight->clock_ns;
+    uint64_t now_ns = rue_study_spent_ns(setup, ledger); /* reported costs may be ahead of it */
+    return setup->host.runners->count > 1 && *flight->clock_ns > now_ns ? *flight->clock_ns : now_ns;
 }
 
 static const char *model_profile(const struct rue_study_setup *setup, size_t model)

@@ -272,14 +272,15 @@ static rue_status absorb(struct rue_schedule *schedule, struct rue_lane *lane, r
 {
     const struct rue_flight *flight = &lane->trial.flight;
     bool asked = lane->trial.purpose == RUE_LANE_QUESTION;
-    uint64_t last_ns = asked ? rue_study_cost_ns(&flight->result) : 0,
-             elapsed_ns = lane->clock_ns - lane->begun_ns;
+    uint64_t last_ns = rue_study_cost_ns(&flight->result),
+             elapsed_ns = lane->clock_ns > lane->begun_ns ? lane->clock_ns - lane->begun_ns : 0;
+    if (elapsed_ns < last_ns) elapsed_ns = last_ns;
     size_t attempts = (size_t)flight->attempts;
     lane->busy = false;
     if (flight->result.outcome != RUE_TRIAL_OK)
         memcpy(lane->failures.last, flight->failure, sizeof lane->failures.last);
     if (attempts > asked)
-        rue_lanes_charge(schedule, lane, elapsed_ns > last_ns ? elapsed_ns - last_ns : 0, attempts - asked);
+        rue_lanes_charge(schedule, lane, asked ? elapsed_ns - last_ns : elapsed_ns, attempts - asked);
     rue_status status = asked                                   ? absorb_question(schedule, lane, error)
                         : lane->trial.purpose == RUE_LANE_WATCH ? absorb_watch(schedule, lane, error)
                                                                 : absorb_repeat(schedule, lane);
