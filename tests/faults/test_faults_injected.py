@@ -26,7 +26,7 @@ LONG = bool(os.environ.get("RUE_LONG_TESTS"))
 SEED = int(os.environ.get("RUE_SEED", random.randrange(1 << 30)))
 SHORT = 0  # fewer bytes than were asked for
 ALONE, AND_LATER = "", "+"
-# So many faults of a call in the short form: of those that decide what is on the disk, and of the others.
+# Number of faults per call in the short form: for calls that decide what is on the disk, and for the others.
 SAMPLE_DISK, SAMPLE = 16, 8
 
 # What fails how. Calls in the first table decide what is on the disk.

@@ -114,7 +114,7 @@ rue_status rue_lanes_drop_different(struct rue_schedule *schedule, rue_error *er
 {
     char why[RUE_REASON_BYTES + 60];
     struct rue_node_difference found = {0};
-    if (schedule->watch) rue_watch_find_different(schedule->watch, &found);
+    if (schedule->watch) found = rue_watch_find_different(schedule->watch);
     if (!found.node) return RUE_OK;
     struct rue_lane *lane = &schedule->lanes[found.node - 1];
     if (found.failed)

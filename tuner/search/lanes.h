@@ -70,8 +70,8 @@ void rue_lanes_wake(struct rue_schedule *schedule);
 /* Accounts for the time until `now_ns` on a lane without a trial. */
 void rue_lanes_advance(struct rue_schedule *schedule, struct rue_lane *lane, uint64_t now_ns);
 
-/* Charges a trial that no track asked for to the track of the lane's last question; before the first
- * question, to all tracks. */
+/* Charges what no strategy observes, trials that none asked for and earlier attempts, to the track of the
+ * lane's last question; before the first question, to all tracks. */
 void rue_lanes_charge(struct rue_schedule *schedule, const struct rue_lane *lane, uint64_t cost_ns,
                       size_t trials);
 

@@ -490,10 +490,11 @@ struct rue_node_difference rue_watch_compare(const struct rue_watch *watch)
     return rue_like_nodes_find(&watch->like);
 }
 
-void rue_watch_find_different(struct rue_watch *watch, struct rue_node_difference *out)
+struct rue_node_difference rue_watch_find_different(const struct rue_watch *watch)
 {
-    *out = watch->change.active ? (struct rue_node_difference){0} : rue_like_nodes_find(&watch->like);
-    if (watch->alarm && out->node && !out->failed) out->node = 0; /* the others are measured first */
+    struct rue_node_difference found = rue_watch_compare(watch);
+    bool waits = watch->change.active || (watch->alarm && !found.failed); /* the others are measured first */
+    return waits ? (struct rue_node_difference){0} : found;
 }
 
 void rue_watch_drop(struct rue_watch *watch, size_t lane)

@@ -85,9 +85,9 @@ rue_status rue_watch_conclude(struct rue_watch *watch, struct rue_watch_news *ne
 /* The lane that differs most, whether or not it is to be dropped. */
 struct rue_node_difference rue_watch_compare(const struct rue_watch *watch);
 
-/* Finds the lane that differs from the others, and why; `out->node` 0: none. The caller drops it and calls
+/* Finds the lane that differs from the others, and why; node 0: none. The caller drops it and calls
  * this again, because each drop changes what is usual. */
-void rue_watch_find_different(struct rue_watch *watch, struct rue_node_difference *out);
+struct rue_node_difference rue_watch_find_different(const struct rue_watch *watch);
 void rue_watch_drop(struct rue_watch *watch, size_t lane);
 
 #endif

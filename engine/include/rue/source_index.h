@@ -36,9 +36,9 @@ struct rue_blocks {
     uint64_t items;        /* of a block; the last one may have fewer */
     uint64_t stored_bytes; /* of all blocks together */
     uint64_t cache_bytes;  /* see rue_source_cache_bytes */
-    uint64_t chunk[4];     /* shape of a chunk: items, and the axes of an item; 0: there is no such axis */
+    uint64_t chunk[4];     /* shape of a chunk: items, and the axes of an item; 0: no such axis */
     char codec[16];        /* "zstd" */
-    char layout[48];       /* both, for users: "16x3x224x224 zstd"; "": there are no chunks */
+    char layout[48];       /* both, for users: "16x3x224x224 zstd"; "": none */
 };
 
 /* NUL-terminated texts, one after another. */

@@ -166,7 +166,7 @@ Test(process, the_end_of_a_process_is_described)
         {"kill -SEGV $$", "was killed by SIGSEGV", -1, false},
         {"kill -KILL $$", "was killed by SIGKILL", -1, true},
         {"kill -BUS $$", "was killed by SIGBUS", -1, false},
-        {"exit 139", "ended with exit code 139 (SIGSEGV)", 139, false}, /* as a shell tells of a signal */
+        {"exit 139", "ended with exit code 139 (SIGSEGV)", 139, false}, /* as a shell reports a signal */
         {"exit 137", "ended with exit code 137 (SIGKILL)", 137, true},
         {"exec /no/such/program 2>/dev/null", "ended with exit code 127", 127, false},
     };
