@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "first_batch.h"
 #include "job_time.h"
 #include "random.h"
 
@@ -15,9 +16,11 @@ static const double batch_sd = 0.1;   /* of the logarithm of a batch's loading t
 static const double thread_delay_s = 0.005, process_delay_s = 0.02;
 static const double first_batch_error = 0.2; /* relative error of a predicted first batch */
 static const double min_change = 0.05;       /* of a log time; below it the posterior stays linear */
+static const double max_step = 0.5;          /* of a parameter's logarithm in one linearisation */
 static const double truncated_sd = 0.005;    /* of a log time that is extended from a part of the job */
 
 enum { DRAWS_MIN = 12, DRAW_CELLS_MAX = 5000000 }; /* limits the draws on large grids */
+enum { LINEARISATIONS = 3 };                       /* maximum in one update */
 
 /* Whether the runner would only repeat recorded results for such a trial. Counts trials before `end` (NULL:
  * all). */
@@ -35,11 +38,12 @@ static bool is_uninformative(const struct rue_forecast *forecast, size_t model, 
 
 /* The posterior's description of a trial, without its result. */
 static struct rue_posterior_trial posterior_trial(const struct rue_forecast *forecast, size_t model,
-                                                  size_t config, uint64_t images, double predicted_s)
+                                                  size_t config, uint64_t images,
+                                                  enum rue_prediction_part part, double predicted_s)
 {
     const struct rue_strategy_setup *setup = forecast->setup;
     struct rue_posterior_trial trial = {
-        .point = rue_prediction_point(forecast->prediction, model, config, images)};
+        .point = rue_prediction_point(forecast->prediction, model, config, images, part)};
     double batches = ceil((double)images / (double)rue_trial_batch(&setup->grid.configs[config]));
     double loading = batch_sd * trial.point.site.amplitude[RUE_AMPLITUDE_LOAD];
     double delay = (setup->runner.round_robin ? process_delay_s : thread_delay_s) / predicted_s;
@@ -50,19 +54,68 @@ static struct rue_posterior_trial posterior_trial(const struct rue_forecast *for
     return trial;
 }
 
+static double first_batch_s(const struct rue_forecast *forecast, const struct rue_logged_trial *trial)
+{
+    return rue_prediction_first_batch_s(forecast->prediction, trial->model, trial->config) *
+           exp(rue_prediction_speed(forecast->prediction, trial).load);
+}
+
+/* The first batches of a group of trials, by one of them. */
+static void observe_group(struct rue_forecast *forecast, const struct rue_logged_trial *trial,
+                          const struct rue_start *start)
+{
+    struct rue_posterior_trial observed = {.point = rue_prediction_point(forecast->prediction, trial->model,
+                                                                         trial->config, trial->images,
+                                                                         RUE_PART_FIRST_BATCH),
+                                           .log_ratio = start->mean,
+                                           .noise_variance = start->variance,
+                                           .seconds = trial->seconds,
+                                           .speed = rue_prediction_speed(forecast->prediction, trial),
+                                           .node = trial->node};
+    rue_posterior_add(forecast->posterior, &observed);
+}
+
+/* The first batches of all joint trials. */
+static rue_status observe_starts(struct rue_forecast *forecast, rue_error *error)
+{
+    const struct rue_trial_log *joints = &forecast->prediction->logs[RUE_JOINT];
+    struct rue_start *starts = calloc(joints->count + 1, sizeof *starts);
+    if (!starts) return rue_fail_memory(error, "first batches", joints->count * sizeof *starts);
+    for (size_t i = 0; i < joints->count; i++) {
+        const int *knobs = forecast->setup->grid.configs[joints->at[i].config].value;
+        starts[i] = (struct rue_start){
+            .group = (uint64_t)knobs[RUE_BATCH_SIZE] << 32 | (uint32_t)knobs[RUE_NUM_WORKERS],
+            .log_ratio = log(joints->at[i].times.first_batch_s / first_batch_s(forecast, &joints->at[i]))};
+    }
+    rue_first_batch_pool(starts, joints->count);
+    for (size_t i = 0, first; i < joints->count; i++) {
+        for (first = 0; starts[first].group != starts[i].group;) first++;
+        if (first == i && isfinite(starts[i].mean)) observe_group(forecast, &joints->at[i], &starts[i]);
+    }
+    free(starts);
+    return RUE_OK;
+}
+
+/* The rest of a trial after its first batch; the whole trial if that is not known. */
 static void observe_trial(struct rue_forecast *forecast, const struct rue_logged_trial *trial)
 {
     const struct rue_prediction *prediction = forecast->prediction;
     struct rue_speed speed = rue_prediction_speed(prediction, trial);
-    double predicted_s = rue_prediction_time_s(prediction, trial->model, trial->config, trial->images, speed);
+    bool parts = trial->times.first_batch_s > 0 && trial->times.first_batch_s < trial->times.end_to_end_s;
+    double start_s = parts ? first_batch_s(forecast, trial) : 0;
+    double predicted_s =
+        rue_prediction_time_s(prediction, trial->model, trial->config, trial->images, speed) - start_s;
     if (!(predicted_s > 0) || is_uninformative(forecast, trial->model, trial->config, trial->images, trial))
         return;
     struct rue_posterior_trial observed =
-        posterior_trial(forecast, trial->model, trial->config, trial->images, predicted_s);
-    observed.log_ratio = log(trial->times.end_to_end_s / predicted_s);
+        posterior_trial(forecast, trial->model, trial->config, trial->images,
+                        parts ? RUE_PART_REST : RUE_PART_WHOLE, predicted_s);
+    observed.log_ratio =
+        log((trial->times.end_to_end_s - (parts ? trial->times.first_batch_s : 0)) / predicted_s);
     if (rue_speed_differs(speed, initial_speed)) { /* a trial takes at least its compute time at any speed */
         double initial_s =
-            rue_prediction_time_s(prediction, trial->model, trial->config, trial->images, initial_speed);
+            rue_prediction_time_s(prediction, trial->model, trial->config, trial->images, initial_speed) -
+            start_s * exp(-speed.load);
         observed.log_ratio = fmax(observed.log_ratio, log(trial->consumer_s / initial_s) - speed.compute);
     }
     observed.seconds = trial->seconds;
@@ -164,7 +217,7 @@ void rue_forecast_assume(struct rue_forecast *forecast, const struct rue_questio
         predicted_s = rue_prediction_trial_s(forecast->prediction, model, config, question->images);
     if (!(predicted_s > 0)) return;
     struct rue_posterior_trial trial =
-        posterior_trial(forecast, model, config, question->images, predicted_s);
+        posterior_trial(forecast, model, config, question->images, RUE_PART_WHOLE, predicted_s);
     trial.node = question->node;
     trial.seconds = seconds;
     trial.speed = rue_speed_history_at(&forecast->prediction->speeds, SIZE_MAX);
@@ -177,7 +230,8 @@ bool rue_forecast_predict_trial(struct rue_forecast *forecast, size_t model, siz
 {
     double predicted_s = rue_prediction_trial_s(forecast->prediction, model, config, images), mean, variance;
     if (!forecast->posterior || !(predicted_s > 0)) return false;
-    struct rue_posterior_trial trial = posterior_trial(forecast, model, config, images, predicted_s);
+    struct rue_posterior_trial trial =
+        posterior_trial(forecast, model, config, images, RUE_PART_WHOLE, predicted_s);
     rue_posterior_predict(forecast->posterior, &trial.point, &mean, &variance);
     *time_s = predicted_s * exp(mean);
     *sd = sqrt(variance + trial.noise_variance + rue_posterior_drift_covariance(&trial, &trial));
@@ -238,10 +292,14 @@ static rue_status restart_posterior(struct rue_forecast *forecast, rue_error *er
 {
     const struct rue_prediction *prediction = forecast->prediction;
     const struct rue_trial_log *joints = &prediction->logs[RUE_JOINT];
+    double *mean = calloc(prediction->fit->count, sizeof *mean);
+    if (!mean) return rue_fail_memory(error, "a forecast", prediction->fit->count * sizeof *mean);
+    rue_prediction_prior_mean(prediction, mean);
     struct rue_posterior_setup setup = {.model_count = forecast->models,
                                         .config_count = forecast->configs,
                                         .configs = forecast->setup->grid.configs,
                                         .parameter_count = prediction->fit->count,
+                                        .mean = mean,
                                         .covariance = prediction->logs[RUE_LOAD].count
                                                           ? prediction->fit->covariance
                                                           : prediction->fit->prior_covariance,
@@ -249,9 +307,10 @@ static rue_status restart_posterior(struct rue_forecast *forecast, rue_error *er
     rue_posterior_close(forecast->posterior);
     forecast->posterior = NULL;
     rue_status status = rue_posterior_open(&setup, &forecast->posterior, error);
+    free(mean);
     for (size_t i = 0; status == RUE_OK && i < forecast->cells; i++) {
         forecast->points[i] = rue_prediction_point(prediction, i / forecast->configs, i % forecast->configs,
-                                                   forecast->setup->job.images);
+                                                   forecast->setup->job.images, RUE_PART_WHOLE);
         status = rue_setup_check_stop(forecast->setup, error);
     }
     size_t size = status == RUE_OK ? rue_posterior_latent_size(forecast->posterior) : 0;
@@ -260,24 +319,34 @@ static rue_status restart_posterior(struct rue_forecast *forecast, rue_error *er
     free(forecast->latent);
     forecast->latent = state;
     forecast->contrast = state + size;
+    if (status == RUE_OK) status = observe_starts(forecast, error);
     for (size_t i = 0; status == RUE_OK && i < joints->count; i++) observe_trial(forecast, &joints->at[i]);
     return status;
 }
 
-/* The posterior is linear in the parameters. If trials change a prediction by more than `min_change`,
- * linearises again at the parameters' posterior mean. */
+/* Moves the parameters towards their posterior mean. Returns false if no prediction changes by more than
+ * `min_change`. */
+static bool move_parameters(struct rue_forecast *forecast)
+{
+    double change = 0, *step = forecast->latent;
+    rue_posterior_mean(forecast->posterior, step);
+    for (size_t i = 0; i < forecast->cells; i++)
+        change = fmax(change, fabs(cblas_ddot(RUE_LOADER_SLOPES, step, 1, forecast->points[i].slopes, 1)));
+    for (int p = 0; p < RUE_LOADER_SLOPES; p++) step[p] = fmax(-max_step, fmin(max_step, step[p]));
+    return change >= min_change && rue_prediction_move_parameters(forecast->prediction, step);
+}
+
+/* The posterior is linear in the parameters, so it is linearised again at their posterior mean. Their prior
+ * stays where it was: each trial counts once. */
 static rue_status relinearise(struct rue_forecast *forecast, rue_error *error)
 {
-    double change = 0;
-    rue_posterior_mean(forecast->posterior, forecast->latent);
-    for (size_t i = 0; i < forecast->cells; i++)
-        change = fmax(
-            change, fabs(cblas_ddot(RUE_LOADER_SLOPES, forecast->latent, 1, forecast->points[i].slopes, 1)));
-    if (change < min_change || !rue_prediction_move_parameters(forecast->prediction, forecast->latent))
-        return RUE_OK;
-    rue_status status = predict_jobs(forecast, error);
-    if (status == RUE_OK) status = restart_posterior(forecast, error);
-    return status == RUE_OK ? rue_posterior_update(forecast->posterior, error) : status;
+    rue_status status = RUE_OK;
+    for (int i = 0; status == RUE_OK && i < LINEARISATIONS && move_parameters(forecast); i++) {
+        status = predict_jobs(forecast, error);
+        if (status == RUE_OK) status = restart_posterior(forecast, error);
+        if (status == RUE_OK) status = rue_posterior_update(forecast->posterior, error);
+    }
+    return status;
 }
 
 rue_status rue_forecast_update(struct rue_forecast *forecast, rue_error *error)
@@ -289,7 +358,7 @@ rue_status rue_forecast_update(struct rue_forecast *forecast, rue_error *error)
     if (status != RUE_OK) return status;
     if (!find_ineligible(forecast))
         return rue_fail(error, RUE_INFEASIBLE, "no configuration runs on every model");
-    if (changed) status = restart_posterior(forecast, error);
+    status = restart_posterior(forecast, error);
     if (status == RUE_OK) status = rue_posterior_update(forecast->posterior, error);
     if (status == RUE_OK) status = relinearise(forecast, error);
     if (status == RUE_OK) update_means(forecast);
@@ -369,7 +438,8 @@ double rue_forecast_variance_reduction(const struct rue_forecast *forecast, size
     const struct rue_trial_log *joints = &forecast->prediction->logs[RUE_JOINT];
     double predicted_s = rue_prediction_trial_s(forecast->prediction, model, config, images);
     if (!(predicted_s > 0) || is_uninformative(forecast, model, config, images, NULL)) return 0;
-    struct rue_posterior_trial trial = posterior_trial(forecast, model, config, images, predicted_s);
+    struct rue_posterior_trial trial =
+        posterior_trial(forecast, model, config, images, RUE_PART_WHOLE, predicted_s);
     trial.node = node;
     size_t last = joints->count;
     while (last > 0 && joints->at[last - 1].node != node) last--;

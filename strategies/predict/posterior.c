@@ -30,12 +30,13 @@ struct scales {
 struct rue_posterior {
     struct rue_random_fields *fields;
     size_t parameters;
+    double *mean;                  /* of the parameters' prior, from those of the predictions */
     double *covariance, *cholesky; /* of the parameters; Cholesky factor L, L L' = covariance */
     rue_status (*stop)(void);
     size_t count;
     struct rue_posterior_trial trials[N];           /* [count], here and below */
     double pairs[N * (N + 1) / 2][RUE_SCALE_COUNT]; /* covariances for scales of 1 */
-    double log_ratio[N];                            /* of measured over predicted time */
+    double log_ratio[N];                            /* of measured over expected time */
     double disturbed[N];                            /* probability that the trial was disturbed */
     double alpha[N];          /* K^-1 log_ratio (Rasmussen and Williams 2006, algorithm 2.1) */
     double contrast[N];       /* -K^-1 times the trials' prior covariances with the contrast */
@@ -334,7 +335,7 @@ void rue_posterior_add(struct rue_posterior *gp, const struct rue_posterior_tria
             : disturbance_probability(gp, trial, trial->log_ratio - mean,
                                       variance + rue_posterior_drift_covariance(trial, trial));
     gp->trials[count] = *trial;
-    gp->log_ratio[count] = trial->log_ratio;
+    gp->log_ratio[count] = trial->log_ratio - weighted_slopes(gp, gp->mean, &trial->point);
     for (size_t j = 0; j <= count; j++) {
         double *pair = gp->pairs[count * (count + 1) / 2 + j];
         point_covariance(gp, &trial->point, &gp->trials[j].point, pair);
@@ -369,7 +370,7 @@ void rue_posterior_predict(const struct rue_posterior *gp, const struct rue_post
     point_covariance(gp, point, point, parts);
     *variance = scaled_covariance(parts, &gp->scales);
     cross_covariances(gp, point, cross);
-    *mean = dot(cross, gp->alpha, gp->count);
+    *mean = weighted_slopes(gp, gp->mean, point) + dot(cross, gp->alpha, gp->count);
     solve_lower(gp->factor, gp->count, cross);
     *variance = fmax(0, *variance - dot(cross, cross, gp->count));
 }
@@ -417,6 +418,7 @@ void rue_posterior_mean(const struct rue_posterior *gp, double *latent)
     memset(latent, 0, rue_posterior_latent_size(gp) * sizeof *latent);
     accumulate_trials(gp, gp->alpha, latent);
     multiply_prior(gp, &gp->scales, latent);
+    for (size_t p = 0; p < gp->parameters; p++) latent[p] += gp->mean[p];
 }
 
 void rue_posterior_set_contrast(struct rue_posterior *gp, double *latent)
@@ -456,7 +458,7 @@ void rue_posterior_sample(struct rue_posterior *gp, uint64_t *seed, double *late
     const struct scales *scales = &gp->scales;
     double residual[N], drift[N], effect[N];
     rue_random_normals(seed, gp->normals, n);
-    for (size_t p = 0; p < n; p++) latent[p] = dot(gp->cholesky + p * n, gp->normals, p + 1);
+    for (size_t p = 0; p < n; p++) latent[p] = gp->mean[p] + dot(gp->cholesky + p * n, gp->normals, p + 1);
     rue_random_fields_sample(gp->fields, scales->fields, seed, latent + n);
     for (size_t i = 0; i < gp->count; i++) {
         const struct rue_posterior_trial *trial = &gp->trials[i];
@@ -489,13 +491,15 @@ rue_status rue_posterior_open(const struct rue_posterior_setup *setup, struct ru
     rue_status status =
         rue_random_fields_open(setup->model_count, setup->configs, setup->config_count, &gp->fields, error);
     size_t size = status == RUE_OK ? rue_posterior_latent_size(gp) : 0;
+    gp->mean = calloc(n, sizeof *gp->mean);
     gp->covariance = calloc(n * n, sizeof *gp->covariance);
     gp->cholesky = calloc(n * n, sizeof *gp->cholesky);
     gp->normals = calloc(n, sizeof *gp->normals);
     gp->latent = calloc(size + 1, sizeof *gp->latent);
-    if (status == RUE_OK && (!gp->covariance || !gp->cholesky || !gp->normals || !gp->latent))
+    if (status == RUE_OK && (!gp->mean || !gp->covariance || !gp->cholesky || !gp->normals || !gp->latent))
         status = rue_fail_memory(error, "the posterior", (n * n + size) * sizeof(double));
     if (status == RUE_OK) {
+        if (setup->mean) memcpy(gp->mean, setup->mean, n * sizeof *gp->mean);
         for (size_t i = 0; i < n * n; i++)
             gp->cholesky[i] = gp->covariance[i] =
                 setup->covariance[i] + (i % (n + 1) == 0 ? parameter_sd * parameter_sd : 0);
@@ -515,6 +519,7 @@ void rue_posterior_close(struct rue_posterior *gp)
 {
     if (!gp) return;
     rue_random_fields_close(gp->fields);
+    free(gp->mean);
     free(gp->covariance);
     free(gp->cholesky);
     free(gp->normals);

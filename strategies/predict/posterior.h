@@ -2,11 +2,11 @@
  * (model × configuration): a Gaussian process (Rasmussen and Williams 2006).
  *
  * The log ratio of a trial is the sum of J (theta - theta0), random fields, drift, a node's effect and noise.
- * J is the gradient by the pipeline's parameters theta, whose mean and covariance are known. The fields
- * (random_fields.h) are the errors of the pipeline model. Drift of the machine has a correlation that decays
- * with time. Trials on one node of a farm share its effect, which cancels in their differences. A trial that
- * was probably disturbed (disturbance.h) gets a larger noise variance. The scales of fields and noise are
- * hyperparameters, averaged over a grid of hypotheses.
+ * J is the gradient by the pipeline's parameters theta at theta0, those of the predictions; the prior's mean
+ * and covariance are known. The fields (random_fields.h) are the errors of the pipeline model. Drift of the
+ * machine has a correlation that decays with time. Trials on one node of a farm share its effect, which
+ * cancels in their differences. A trial that was probably disturbed (disturbance.h) gets a larger noise
+ * variance. The scales of fields and noise are hyperparameters, averaged over a grid of hypotheses.
  *
  * Calibration: each configuration is left out in turn, and its trials are predicted from the others. */
 #ifndef RUE_POSTERIOR_H
@@ -46,6 +46,7 @@ struct rue_posterior_setup {
     size_t model_count, config_count;
     const struct rue_config *configs; /* [config_count]; borrowed during open */
     size_t parameter_count;           /* the loader's, then two for each unknown consumer */
+    const double *mean;               /* (optional) [parameter_count] mean of theta - theta0; else zeros */
     const double *covariance;         /* [parameter_count][parameter_count] */
     rue_status (*stop)(void); /* (optional) called often; ends a call with the status that it returns unless
                                  that is RUE_OK */

@@ -79,6 +79,9 @@ double rue_prediction_trial_s(const struct rue_prediction *prediction, size_t mo
 /* Predicted seconds until the first batch of the job. */
 double rue_prediction_first_batch_s(const struct rue_prediction *prediction, size_t model, size_t config);
 
+/* The parameters as fitted, less the present ones; logarithms. `out` [fit->count]. */
+void rue_prediction_prior_mean(const struct rue_prediction *prediction, double *out);
+
 /* Changes the logarithms of the loader's parameters by `log_step` [RUE_PIPELINE_PARAMETER_COUNT]. Returns
  * false, without a change, if they are fitted to joint trials. */
 bool rue_prediction_move_parameters(struct rue_prediction *prediction, const double *log_step);
@@ -93,8 +96,10 @@ rue_status rue_prediction_knowledge(const struct rue_prediction *prediction, str
 rue_status rue_knowledge_from_jobs(const struct rue_strategy_setup *setup, const double *time_s,
                                    struct rue_knowledge **out, rue_error *error) RUE_MUST_CHECK;
 
-/* The point of the posterior for a trial of `images`: its gradient and amplitudes. */
+/* The point of the posterior for a part of a trial of `images`: its gradient and amplitudes. */
+enum rue_prediction_part { RUE_PART_WHOLE, RUE_PART_FIRST_BATCH, RUE_PART_REST /* after it */ };
 struct rue_posterior_point rue_prediction_point(const struct rue_prediction *prediction, size_t model,
-                                                size_t config, uint64_t images);
+                                                size_t config, uint64_t images,
+                                                enum rue_prediction_part part);
 
 #endif

@@ -15,8 +15,10 @@ static const double everything = 0.2 * 0.2;
 static struct rue_config configs[CONFIGS];
 static struct rue_posterior_point points[CELLS];
 
-static struct rue_posterior *open_posterior(void)
+/* `mean` of the parameter, less that of the predictions. */
+static struct rue_posterior *open_posterior_at(double mean)
 {
+    double means[RUE_LOADER_SLOPES] = {[RUE_PIPELINE_item_s] = mean};
     double covariance[RUE_LOADER_SLOPES * RUE_LOADER_SLOPES] = {0};
     for (size_t p = 0; p < RUE_LOADER_SLOPES; p++)
         covariance[p * (RUE_LOADER_SLOPES + 1)] = parameter_variance;
@@ -34,11 +36,17 @@ static struct rue_posterior *open_posterior(void)
                                               .config_count = CONFIGS,
                                               .configs = configs,
                                               .parameter_count = RUE_LOADER_SLOPES,
+                                              .mean = means,
                                               .covariance = covariance};
     struct rue_posterior *posterior;
     rue_error error = {0};
     cr_assert_eq(rue_posterior_open(&setup, &posterior, &error), RUE_OK, "%s", error.message);
     return posterior;
+}
+
+static struct rue_posterior *open_posterior(void)
+{
+    return open_posterior_at(0);
 }
 
 static void add_trial(struct rue_posterior *posterior, size_t cell, double log_ratio, double noise)
@@ -227,6 +235,42 @@ Test(posterior, grows_with_the_number_of_trials)
     cr_assert_float_eq(mean, 0.1, 0.01);
     cr_assert_lt(variance, 0.001, "little but the drift is left");
     rue_posterior_close(posterior);
+}
+
+/* Predictions with a parameter that is exp(0.4) times as large say the same if they are corrected by as much.
+ */
+Test(posterior, the_prior_stays_where_it_is_linearised)
+{
+    static const double moved = 0.4, ratios[3] = {0.3, 0.25, 0.5};
+    struct rue_posterior *here = open_posterior(), *there = open_posterior_at(-moved);
+    rue_error error = {0};
+    for (size_t i = 0; i < 3; i++) {
+        add_trial(here, 3 * i, ratios[i], 1e-4);
+        add_trial(there, 3 * i, ratios[i] - moved, 1e-4);
+    }
+    cr_assert_eq(rue_posterior_update(here, &error), RUE_OK, "%s", error.message);
+    cr_assert_eq(rue_posterior_update(there, &error), RUE_OK, "%s", error.message);
+    size_t size = rue_posterior_latent_size(here);
+    double *latent = calloc(4 * size, sizeof *latent);
+    uint64_t seeds[2] = {5, 5};
+    rue_posterior_mean(here, latent);
+    rue_posterior_mean(there, latent + size);
+    rue_posterior_sample(here, &seeds[0], latent + 2 * size);
+    rue_posterior_sample(there, &seeds[1], latent + 3 * size);
+    for (size_t i = 0; i < CELLS; i++) {
+        double mean[2], variance[2];
+        rue_posterior_predict(here, &points[i], &mean[0], &variance[0]);
+        rue_posterior_predict(there, &points[i], &mean[1], &variance[1]);
+        cr_expect_float_eq(mean[0], mean[1] + moved, 1e-9);
+        cr_expect_float_eq(variance[0], variance[1], 1e-9);
+        for (size_t k = 0; k < 4; k += 2)
+            cr_expect_float_eq(rue_posterior_evaluate(here, latent + k * size, &points[i]),
+                               rue_posterior_evaluate(there, latent + (k + 1) * size, &points[i]) + moved,
+                               1e-9);
+    }
+    free(latent);
+    rue_posterior_close(here);
+    rue_posterior_close(there);
 }
 
 Test(posterior, an_indefinite_covariance_is_refused)
