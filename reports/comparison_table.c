@@ -1,7 +1,7 @@
-/* Two variants, model by model. */
+#include "comparison_table.h"
+
 #include <math.h>
 
-#include "comparison.h"
 #include "prose.h"
 #include "units.h"
 
@@ -44,42 +44,6 @@ static void describe_payback(const struct rue_payback *payback, char *out, size_
         snprintf(out, bytes, "%s epochs%s", rue_prose_figure(payback->epochs, false, epochs), limits);
     else
         snprintf(out, bytes, "%s", isinf(payback->epochs) ? "never" : "-");
-}
-
-static bool never_pays(const struct rue_comparison *comparison, size_t row)
-{
-    const struct rue_comparison_row *at = &comparison->rows[row];
-    return isinf(rue_comparison_payback(comparison, &at->saving, at->speedup_ratio).epochs);
-}
-
-/* "never for 2 of 4 models: a, b" */
-static void say_never(struct rue_page *page, const struct rue_comparison *comparison, size_t never)
-{
-    enum { NAMED_MODELS = 2 };
-    size_t named = 0;
-    rue_say(page, "never for %zu" RUE_NO_BREAK "of" RUE_NO_BREAK "%zu models: ", never,
-            comparison->row_count);
-    for (size_t i = 0; i < comparison->row_count; i++)
-        if (never_pays(comparison, i) && named++ < NAMED_MODELS)
-            rue_say(page, "%s%s", named > 1 ? ", " : "", comparison->rows[i].model);
-    if (named > NAMED_MODELS) rue_say(page, " and %zu" RUE_NO_BREAK "more", named - NAMED_MODELS);
-}
-
-void rue_comparison_say_payback(struct rue_page *page, const struct rue_comparison *comparison,
-                                const char *lead)
-{
-    struct rue_payback all =
-        rue_comparison_payback(comparison, &comparison->saving, comparison->mean_speedup_ratio);
-    size_t never = 0, models = comparison->row_count;
-    bool pays = all.epochs < 1e9;
-    for (size_t i = 0; i < models; i++) never += never_pays(comparison, i);
-    if (!pays && !never) return;
-    rue_say(page, "%s%s", lead, never == models ? "never pays back" : "pays back ");
-    if (never == models) return;
-    if (pays) rue_say(page, "%s", models > 1 ? "on average " : "");
-    if (pays) rue_say_payback(page, all.epochs, all.confidence, all.low, all.high);
-    if (pays && never) rue_say(page, ", but ");
-    if (never) say_never(page, comparison, never);
 }
 
 /* From the job of a side to the images that the table is for. */

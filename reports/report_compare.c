@@ -4,8 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "comparison.h"
+#include "comparison_table.h"
 #include "json_findings.h"
+#include "page_writers.h"
 #include "prose.h"
 #include "report.h"
 #include "units.h"
@@ -183,7 +184,7 @@ static void say_gain(struct rue_page *page, const struct compared *compared, siz
     rue_say(page, ": %.2f times as fast as ", comparison->mean_speedup_ratio);
     rue_say_variant(page, compared->findings, &compared->findings->variants[0]);
     if (comparison->row_count > 1) rue_say(page, " (geometric mean over %zu models)", comparison->row_count);
-    rue_comparison_say_payback(page, comparison, "; making it ");
+    rue_verdict_payback(page, comparison, "; making it ");
     rue_say(page, ".");
 }
 

@@ -1,6 +1,7 @@
 /* report.html: the page of a study. */
 #include <stdlib.h>
 
+#include "page_writers.h"
 #include "report.h"
 #include "study_page.h"
 

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "comparison.h"
+#include "comparison_table.h"
 #include "prose.h"
 #include "units.h"
 #include "verdict.h"

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "charts.h"
+#include "page_writers.h"
 #include "rank_scaling.h"
 #include "report.h"
 #include "report_parts.h"

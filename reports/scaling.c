@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "json_document.h"
+#include "page_writers.h"
 #include "prose.h"
 #include "rank_scaling.h"
 #include "verdict.h"

@@ -321,44 +321,6 @@ void rue_verdict_evidence(struct rue_page *page, const struct rue_variant_findin
     put_bottleneck(page, variant);
 }
 
-static void say_price(struct rue_page *page, const struct rue_comparison *comparison)
-{
-    const struct rue_variant_findings *raw = comparison->before, *preprocessed = comparison->after;
-    char a[RUE_UNIT_TEXT_BYTES], b[RUE_UNIT_TEXT_BYTES];
-    double images = (double)raw->data.images;
-    double build_ns = preprocessed->data.build_s_per_image * images * (double)RUE_NS_PER_S;
-    if (build_ns >= 1 && build_ns < 1e18) {
-        rue_say(page, " Converting all %s images takes about ",
-                rue_format_count(raw->data.images, a, sizeof a));
-        rue_say_unbroken(page, rue_format_duration((uint64_t)build_ns, b, sizeof b));
-        rue_comparison_say_payback(page, comparison, " and ");
-        rue_say(page, ".");
-    }
-    if (raw->data.bytes && preprocessed->data.bytes && raw->data.images && preprocessed->data.images) {
-        double bytes = (double)preprocessed->data.bytes / (double)preprocessed->data.images * images;
-        rue_say(page, " Preprocessed data need ");
-        rue_say_unbroken(page, rue_format_bytes((uint64_t)bytes, a, sizeof a));
-        rue_say(page, " of storage, raw data ");
-        rue_say_unbroken(page, rue_format_bytes(raw->data.bytes, b, sizeof b));
-        rue_say(page, ".");
-    }
-}
-
-void rue_verdict_comparison(struct rue_page *page, const struct rue_comparison *comparison)
-{
-    double min = INFINITY, max = 0;
-    for (size_t i = 0; i < comparison->row_count; i++) {
-        min = fmin(min, comparison->rows[i].speedup_ratio);
-        max = fmax(max, comparison->rows[i].speedup_ratio);
-    }
-    rue_say(page, "Preprocessed data make the job %.2f times as fast", comparison->mean_speedup_ratio);
-    if (comparison->row_count > 1)
-        rue_say(page, " (geometric mean over %zu models; from %.2f to %.2f)", comparison->row_count, min,
-                max);
-    rue_say(page, ".");
-    say_price(page, comparison);
-}
-
 void rue_verdict_partial(struct rue_page *page, const struct rue_findings *findings)
 {
     const char *why = findings->run.partial_reason;

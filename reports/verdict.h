@@ -54,8 +54,13 @@ void rue_verdict_batches(struct rue_page *page, const struct rue_findings *findi
  * expect for a model that was not measured; a configuration that needs less memory. (verdict_notes.c) */
 void rue_verdict_answers(struct rue_page *page, const struct rue_variant_findings *variant);
 
-/* The speed-up by preprocessed data, their size, and when converting them pays back. */
+/* The speed-up by preprocessed data, their size, and when converting them pays back.
+ * (verdict_comparison.c) */
 void rue_verdict_comparison(struct rue_page *page, const struct rue_comparison *comparison);
+
+/* Says `lead`, then for how many models converting pays back, and after how many epochs on average. Says
+ * nothing if that is unknown. (verdict_comparison.c) */
+void rue_verdict_payback(struct rue_page *page, const struct rue_comparison *comparison, const char *lead);
 
 /* At the end, a sentence each: changes of the machine; what regret is, and with `bounds` what a point is;
  * what was simulated. (verdict_notes.c) */

@@ -9,6 +9,7 @@
 #include "charts.h"
 #include "json_document.h"
 #include "json_fields.h"
+#include "page_writers.h"
 #include "prose.h"
 #include "units.h"
 #include "utf8.h"

@@ -1,7 +1,7 @@
-/* A report as data: a page of headings, sentences and tables, and a writer for each format
- * (section_terminal.c, section_html.c, section_markdown.c, section_json.c, section_csv.c). Charts draw
- * tables (chart.h). Texts may hold anything: each writer makes them safe for its format. A page that
- * ran out of memory is marked as failed and ignores additions; its writer returns the error. */
+/* A report as data: a page of headings, sentences and tables, and its writers in JSON and CSV; those for
+ * people are in page_writers.h. Charts draw tables. Texts may hold anything: each writer makes them safe for
+ * its format. A page that ran out of memory is marked as failed and ignores additions; its writer returns
+ * the error. */
 #ifndef RUE_SECTION_H
 #define RUE_SECTION_H
 
@@ -178,25 +178,6 @@ const struct rue_table_column *rue_column_find(const struct rue_section *table, 
 
 /* Whether people see the column: it has a header, and any value. */
 bool rue_column_is_shown(const struct rue_section *table, size_t column);
-
-/* Writes lines of at most style->columns (section_terminal.c). RUE_MEMORY; RUE_STORE: the stream failed. */
-rue_status rue_page_write(const struct rue_page *page, const struct rue_report_style *style, FILE *stream,
-                          rue_error *error) RUE_MUST_CHECK;
-
-/* The first bytes of files in HTML, Markdown and SVG. */
-#define RUE_PAGE_HTML_MARK     "<!DOCTYPE html><!-- rue -->\n"
-#define RUE_PAGE_MARKDOWN_MARK "<!-- rue -->\n"
-#define RUE_PAGE_SVG_MARK      "<!-- rue -->\n<svg "
-
-/* Writes a document that needs no other file and no network (section_html.c). `data` (optional) is JSON that
- * the document contains. RUE_MEMORY; RUE_STORE: the stream failed. */
-rue_status rue_page_write_html(const struct rue_page *page, const char *title, const char *data, FILE *stream,
-                               rue_error *error) RUE_MUST_CHECK;
-
-/* Writes Markdown (section_markdown.c); charts are links to `plots`/NAME.svg if `plots` is not NULL. Errors
- * as rue_page_write_html. */
-rue_status rue_page_write_markdown(const struct rue_page *page, const char *plots, FILE *stream,
-                                   rue_error *error) RUE_MUST_CHECK;
 
 /* The last table as an array of objects. Closes the page. A new reference; NULL: out of memory.
  * (section_json.c) */

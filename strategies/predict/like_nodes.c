@@ -3,6 +3,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "slowdown.h"
+
 static const double certainty_sds = 3, median_sd_ratio = 1.25; /* sd of a median over that of a mean */
 static const double level_most = 0.14;                         /* difference of like nodes, a logarithm */
 static const double scatter_most = 0.1;                        /* of the times of like nodes */

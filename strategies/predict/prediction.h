@@ -4,6 +4,7 @@
 #ifndef RUE_PREDICTION_H
 #define RUE_PREDICTION_H
 
+#include "knowledge.h"
 #include "pipeline_fit.h"
 #include "posterior.h"
 #include "question.h"

@@ -6,10 +6,10 @@
 #include <stdbool.h>
 
 #include "error.h"
-#include "knowledge.h"
 #include "objective.h"
-#include "slowdown.h"
 #include "trial.h"
+
+struct rue_prior;
 
 enum { RUE_NODES_MAX = 64 };
 

@@ -6,8 +6,10 @@
 #include <stdbool.h>
 
 #include "error.h"
+#include "knowledge.h"
 #include "question.h"
 #include "recheck.h"
+#include "slowdown.h"
 
 struct rue_strategy_ops {
     const char *name;

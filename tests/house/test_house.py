@@ -20,21 +20,22 @@ PUBLIC = "engine/include/rue"
 # A folder may include those before it in its list, and what its first one may.
 ENGINE = [PUBLIC, "engine/base", "engine/machine", "engine/subset", "engine/read", "engine/load", "engine/trial", "models"]
 STRATEGIES = [PUBLIC, "engine/base", "engine/knobs", "strategies/rank", "strategies/predict", "strategies/search", "reports"]
-PAGE = "reports/page"
-EXPLAIN = "reports/explain"
+PAGE, DRAW, FINDINGS, EXPLAIN = "reports/page", "reports/draw", "reports/findings", "reports/explain"
 TUNER = [f"tuner/{part}" for part in ("processes", "files", "screen", "machine", "json", "options", "protocol", "runner", "store", "table", "data",
-                                      "devices", "prepare", "study", "search", "record", "commands")]
+                                      "devices", "prepare", "study", "trials", "search", "record", "commands")]
 WITH_STORE = TUNER.index("tuner/store")
 MAY_INCLUDE = {
     **{folder: chain[:i] for chain in (ENGINE, STRATEGIES) for i, folder in enumerate(chain)},
     "engine/subset": [PUBLIC, "engine/base"],
     "engine/augment": [PUBLIC, "engine/base"],
     "engine/decode": [PUBLIC, "engine/base", "engine/augment"],
-    **{folder: [*ENGINE, "engine/augment", "engine/decode", *STRATEGIES[2:], PAGE, EXPLAIN, *TUNER[:i]] for i, folder in enumerate(TUNER)},
+    **{folder: [*ENGINE, "engine/augment", "engine/decode", *STRATEGIES[2:], PAGE, DRAW, FINDINGS, EXPLAIN, *TUNER[:i]] for i, folder in enumerate(TUNER)},
     PAGE: STRATEGIES[:3],
+    DRAW: [*STRATEGIES[:3], PAGE],
+    FINDINGS: [*STRATEGIES[:-1], PAGE],
+    EXPLAIN: [*STRATEGIES, PAGE, DRAW, FINDINGS],
 }
-MAY_INCLUDE["reports"].append(PAGE)
-MAY_INCLUDE[EXPLAIN] = [*STRATEGIES, PAGE]
+MAY_INCLUDE["reports"] += [PAGE, DRAW, FINDINGS]
 for folder in ENGINE[5:]:
     MAY_INCLUDE[folder] += ["engine/augment", "engine/decode"]
 for folder in ENGINE[6:]:
@@ -53,8 +54,7 @@ MUST_NOT = {
     "engine/read": r"sqlite3\.h|gsl/.*|jpeglib\.h",
     **{folder: LIBRARIES for folder in ("engine/augment", "engine/decode", "engine/load", "engine/trial", "models")},
     **{folder: f"{IO}|{LOADER}|jansson.h|sqlite3.h" for folder in STRATEGIES[2:-1]},
-    PAGE: LOADER + r"|sqlite3\.h|gsl/.*|jpeglib\.h|pthread\.h",
-    **{folder: LOADER + r"|sqlite3\.h|gsl/.*|jpeglib\.h|pthread\.h" for folder in ("reports", EXPLAIN)},
+    **{folder: LOADER + r"|sqlite3\.h|gsl/.*|jpeglib\.h|pthread\.h" for folder in (PAGE, DRAW, FINDINGS, "reports", EXPLAIN)},
     **{folder: r"sqlite3\.h|gsl/.*" for folder in TUNER[:WITH_STORE]},
     **{folder: r"gsl/(?!gsl_version).*" for folder in TUNER[WITH_STORE:]},
 }

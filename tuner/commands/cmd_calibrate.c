@@ -7,6 +7,7 @@
 #include "knob_list.h"
 #include "model_list.h"
 #include "output.h"
+#include "page_writers.h"
 #include "shell_quote.h"
 #include "study_options.h"
 #include "terminal.h"

@@ -5,6 +5,7 @@
 #include "check.h"
 #include "deployment_options.h"
 #include "json_document.h"
+#include "page_writers.h"
 #include "recommendation_file.h"
 #include "shell_quote.h"
 #include "study_options.h"

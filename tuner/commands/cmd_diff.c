@@ -4,6 +4,7 @@
 #include "difference.h"
 #include "json_document.h"
 #include "output.h"
+#include "page_writers.h"
 #include "prose.h"
 #include "record.h"
 #include "study_options.h"

@@ -9,6 +9,7 @@
 #include "data_advice.h"
 #include "data_options.h"
 #include "json_document.h"
+#include "page_writers.h"
 #include "rank_shares.h"
 #include "residency.h"
 #include "sort.h"

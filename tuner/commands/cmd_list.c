@@ -9,6 +9,7 @@
 
 #include "commands.h"
 #include "json_findings.h"
+#include "page_writers.h"
 #include "record.h"
 #include "section.h"
 #include "study_options.h"

@@ -8,6 +8,7 @@
 #include "json_document.h"
 #include "knob_list.h"
 #include "model_list.h"
+#include "page_writers.h"
 #include "study_options.h"
 #include "terminal.h"
 

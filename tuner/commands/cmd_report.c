@@ -8,6 +8,7 @@
 #include "commands.h"
 #include "folder_lock.h"
 #include "output.h"
+#include "page_writers.h"
 #include "record.h"
 #include "record_trials.h"
 #include "study_options.h"
@@ -98,7 +99,7 @@ static rue_status write_plots(const struct rue_page *page, const char *plots, si
             char name[160];
             if (!rue_page_is_shown(page, i) || !rue_chart_is_drawn(plot.table, plot.chart)) continue;
             snprintf(name, sizeof name, "%s.svg", plot.chart->name);
-            const struct rue_output output = {.folder = plots, .name = name, .mark = RUE_PAGE_SVG_MARK};
+            const struct rue_output output = {.folder = plots, .name = name, .mark = RUE_CHART_FILE_MARK};
             status = rue_output_write(&output, write_svg, &plot, error);
             if (status != RUE_OK) break;
             begin_conversion(&conversions, *count % CONVERSIONS, plots, plot.chart->name);

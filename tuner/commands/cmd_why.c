@@ -6,6 +6,7 @@
 #include "explanation.h"
 #include "json_document.h"
 #include "knob_list.h"
+#include "page_writers.h"
 #include "prose.h"
 #include "record.h"
 #include "record_trials.h"

@@ -56,7 +56,7 @@ def check_alone(page):
     script = re.search(r"<script>(.*?)</script>", page, re.DOTALL).group(1)
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     assert f"content=\"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'\"" in page
-    assert script == (ROOT / "reports/page/page.js").read_text() and len(script) < 10000
+    assert script == (ROOT / "reports/draw/page.js").read_text() and len(script) < 10000
     assert page.count("<script") == 2
     assert not re.search(r"""(src|href)=["'](?!#)|@import|url\((?!#)|https?://(?!www\.w3\.org/2000/svg)""", page)
 

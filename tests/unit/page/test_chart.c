@@ -4,6 +4,7 @@
 
 #include "chart.h"
 #include "chart_axis.h"
+#include "page_writers.h"
 
 /* Text that a browser would take for markup, in every place of a page. */
 #define EVIL "<script>alert(1)</script><img src=x onerror=alert(1)>&amp;\"'`|*_[x](y)\n\x01\xff"

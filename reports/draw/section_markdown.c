@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "chart.h"
-#include "section.h"
+#include "page_writers.h"
 #include "utf8.h"
 
 enum { FOLDED_ROWS = 24 }; /* an issue has at most 65,536 characters */

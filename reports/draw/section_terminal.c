@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "page_writers.h"
 #include "section_heat.h"
 #include "units.h"
 #include "utf8.h"

@@ -249,7 +249,7 @@ rue_status rue_chart_write_file(const struct rue_section *table, const struct ru
     if (width < LEGEND_WIDTH_PX) width = LEGEND_WIDTH_PX;
     int height = head + lines * (drawing.cell_height + GAP_PX) + legend_height(&drawing);
     fprintf(stream,
-            RUE_PAGE_SVG_MARK
+            RUE_CHART_FILE_MARK
             "xmlns=\"http://www.w3.org/2000/svg\" class=\"c\" width=\"%d\" height=\"%d\" viewBox=\"-%d "
             "-%d %d %d\">\n<title>",
             width + 2 * margin, height + 2 * margin, margin, margin, width + 2 * margin, height + 2 * margin);

@@ -7,7 +7,7 @@
 #include "chart.h"
 #include "markup.h"
 #include "page_texts.h"
-#include "section.h"
+#include "page_writers.h"
 
 /* The hash of page.js, for the policy. */
 #define SCRIPT_HASH "sha256-IGdUAJeKdfoUV3UWG00NzVjxBQTt2r/ZlEbF/d2wTXY="

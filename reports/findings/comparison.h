@@ -4,7 +4,6 @@
 
 #include "findings.h"
 #include "interval.h"
-#include "section.h"
 
 struct rue_saving {
     double ns_per_image;                 /* negative when slower; NaN: unknown */
@@ -53,14 +52,5 @@ struct rue_payback {
 /* The payback for one model, or for all. Savings below 5 % count only if their interval proves them. */
 struct rue_payback rue_comparison_payback(const struct rue_comparison *comparison,
                                           const struct rue_saving *saving, double speedup_ratio);
-
-/* Says `lead`, then for how many models converting pays back, and after how many epochs on average. Says
- * nothing if that is unknown. (comparison_table.c) */
-void rue_comparison_say_payback(struct rue_page *page, const struct rue_comparison *comparison,
-                                const char *lead);
-
-/* Adds a sentence, and a table of each model's time per epoch (comparison_table.c). */
-void rue_comparison_put(struct rue_page *page, const struct rue_findings *findings,
-                        const struct rue_comparison *comparison);
 
 #endif

@@ -12,7 +12,10 @@ void rue_chart_write_definitions(FILE *stream);
 rue_status rue_chart_write(const struct rue_section *table, const struct rue_chart *chart, FILE *stream,
                            rue_error *error) RUE_MUST_CHECK;
 
-/* Writes a file of its own. RUE_MEMORY; RUE_STORE: the stream failed. */
+/* The first bytes of a file of its own. */
+#define RUE_CHART_FILE_MARK "<!-- rue -->\n<svg "
+
+/* Writes such a file. RUE_MEMORY; RUE_STORE: the stream failed. */
 rue_status rue_chart_write_file(const struct rue_section *table, const struct rue_chart *chart, FILE *stream,
                                 rue_error *error) RUE_MUST_CHECK;
 
