@@ -11,7 +11,7 @@ from conftest import PROGRAM, ROOT
 
 pytestmark = pytest.mark.quick
 
-FILE_LINES, FUNCTION_LINES, FLOORS = 600, 80, 7
+FILE_LINES, FUNCTION_LINES, FLOORS = 600, 80, 5
 STRUCT_FIELDS, PARAMETERS = 20, 6
 TESTS = ["tests", *(f"tests/{part}" for part in ("bench", "faults", "fixtures", "fuzz", "gpu", "house", "race")),
          *(f"tests/{kind}/{path.name}" for kind in ("unit", "program") for path in sorted((ROOT / "tests" / kind).iterdir()))]
@@ -21,7 +21,7 @@ PUBLIC = "engine/include/rue"
 ENGINE = [PUBLIC, "engine/base", "engine/machine", "engine/subset", "engine/read", "engine/load", "engine/trial", "models"]
 STRATEGIES = [PUBLIC, "engine/base", "engine/knobs", "strategies/rank", "strategies/predict", "strategies/search", "reports"]
 PAGE, DRAW, FINDINGS, EXPLAIN = "reports/page", "reports/draw", "reports/findings", "reports/explain"
-TUNER = [f"tuner/{part}" for part in ("processes", "files", "screen", "machine", "json", "options", "protocol", "runner", "store", "table", "data",
+TUNER = [f"tuner/{part}" for part in ("processes", "files", "screen", "machine", "json", "options", "protocol", "launch", "runner", "store", "table", "data",
                                       "devices", "prepare", "study", "trials", "search", "record", "commands")]
 WITH_STORE = TUNER.index("tuner/store")
 MAY_INCLUDE = {
