@@ -188,6 +188,18 @@ def test_functions_have_few_parameters():
             assert words.count(",") < PARAMETERS, f"{path.relative_to(ROOT)}: {name}"
 
 
+def test_commands_read_only_options_that_they_have():
+    rows = "".join(path.read_text() for path in [*sources("tuner/options", ".h"), ROOT / "tuner/prepare/chunk_options.h"])
+    shared = dict(re.findall(r'#define (RUE_\w+)(?:\([^)]*\))?[\s\\]*"([a-z-]+)"', rows))
+    workload = re.findall(r'"([a-z-]+)",\s+(?:"[A-Z]+"|NULL)', (ROOT / "engine/knobs/workload.h").read_text())
+    for path in sources("tuner/commands", ".c"):
+        text = path.read_text()
+        own = set(re.findall(r'"([a-z-]+)",\s+RUE_OPTION_', text)) | {shared.get(name) for name in re.findall(r"RUE_\w+", text)}
+        own |= set(workload if "_OPTION_ROWS" in text else [])
+        read = set(re.findall(r'rue_options_(?!show|find)\w+\(options,\s*"([a-z-]+)"', text))
+        assert read <= own, f"{path.relative_to(ROOT)}: {read - own}"
+
+
 def test_the_picture_of_the_architecture_matches_the_includes():
     drawn = subprocess.run([ROOT / "docs/architecture.py"], capture_output=True, text=True, check=True).stdout
     assert drawn == (ROOT / "docs/architecture.svg").read_text(), "docs/architecture.py > docs/architecture.svg"

@@ -11,24 +11,19 @@
 #include "table_study.h"
 #include "terminal.h"
 
-enum { MAP, TOP_N, OBJECTIVE, WEIGHTS, SET_EPSILON, STUDY, JSON, QUIET };
-
 static const struct rue_option options_table[] = {
-    [MAP] = {"map", RUE_OPTION_LIST, "LIST", NULL, "columns, such as mode=dataset_type,time_s=seconds", 0, 0,
-             NULL},
-    [TOP_N] = {RUE_RANKING_TOP_N("3", "")},
-    [OBJECTIVE] = {RUE_RANKING_OBJECTIVE("mean", "")},
-    [WEIGHTS] = {RUE_RANKING_WEIGHTS(" [1 each]")},
-    [SET_EPSILON] = {RUE_RANKING_SET_EPSILON("2%", "")},
-    [STUDY] = {"study", RUE_OPTION_OUTPUT, "DIR", NULL, "folder to make a study of the table, for rue show",
-               0, 0, NULL, .set_by = RUE_SET_BY_USER,
-               .more = "The study holds all rows as trials. 'rue report DIR' then writes its page, and "
-                       "'rue show DIR' shows one trial."},
-    [JSON] = {RUE_STUDY_OPTION_JSON},
-    [QUIET] = {"quiet", RUE_OPTION_FLAG, NULL, NULL, "print no notes about skipped rows", 0, 0, NULL},
+    {"map", RUE_OPTION_LIST, "LIST", NULL, "columns, such as mode=dataset_type,time_s=seconds"},
+    {RUE_RANKING_TOP_N("3", "")},
+    {RUE_RANKING_OBJECTIVE("mean", "")},
+    {RUE_RANKING_WEIGHTS(" [1 each]")},
+    {RUE_RANKING_SET_EPSILON("2%", "")},
+    {"study", RUE_OPTION_OUTPUT, "DIR", NULL, "folder to make a study of the table, for rue show",
+     .set_by = RUE_SET_BY_USER,
+     .more = "The study holds all rows as trials. 'rue report DIR' then writes its page, and "
+             "'rue show DIR' shows one trial."},
+    {RUE_STUDY_OPTION_JSON},
+    {"quiet", RUE_OPTION_FLAG, NULL, NULL, "print no notes about skipped rows"},
 };
-
-static const struct rue_ranking_options ranking_options = {TOP_N, OBJECTIVE, WEIGHTS, SET_EPSILON};
 
 static void report_skipped(const struct rue_table *table)
 {
@@ -57,7 +52,7 @@ static rue_status analyze(const struct rue_table *table, const struct rue_option
     struct rue_report_style style = rue_terminal_style(stdout, RUE_TABLE_COLUMNS);
     struct rue_ranking_rules rules;
     char word[RUE_SHELL_WORD_BYTES];
-    rue_status status = rue_ranking_rules_read(options, &ranking_options, NULL, &rules, error);
+    rue_status status = rue_ranking_rules_read(options, NULL, &rules, error);
     if (status != RUE_OK) return status;
     status = rue_tally_make_findings(&table->tally, &findings, error);
     if (status != RUE_OK) return rue_ranking_rules_close(&rules), status;
@@ -66,16 +61,16 @@ static rue_status analyze(const struct rue_table *table, const struct rue_option
     strcpy(findings->run.rue_version, RUE_VERSION);
     snprintf(findings->run.command_line, sizeof findings->run.command_line, "%s",
              rue_options_command_line(options));
-    if (!rue_options_flag(options, QUIET)) report_skipped(table);
+    if (!rue_options_flag(options, "quiet")) report_skipped(table);
     findings->unsaved = true;
     status = rue_findings_fill(findings, &rules, error);
-    const char *folder = rue_options_text(options, STUDY);
+    const char *folder = rue_options_text(options, "study");
     if (status == RUE_OK && folder)
         status =
             rue_table_study_write(table, rue_options_arguments(options)[0], folder, &rules, findings, error);
     rue_ranking_rules_close(&rules);
-    const struct rue_report *shown = rue_options_flag(options, JSON) ? &rue_report_json : &rue_report_table;
-    if (status == RUE_OK && folder && !rue_options_flag(options, QUIET))
+    const struct rue_report *shown = rue_options_flag(options, "json") ? &rue_report_json : &rue_report_table;
+    if (status == RUE_OK && folder && !rue_options_flag(options, "quiet"))
         rue_terminal_print(stderr, "written: %s/" RUE_STORE_FILE " and its reports; to see it: rue show %s",
                            findings->folder, rue_shell_word(findings->folder, word));
     if (status == RUE_OK) status = shown->render(findings, &style, stdout, error);
@@ -88,7 +83,7 @@ static rue_status run_analyze(const struct rue_options *options, rue_error *erro
 {
     struct rue_table table;
     rue_status status =
-        rue_table_read(rue_options_arguments(options)[0], rue_options_text(options, MAP), &table, error);
+        rue_table_read(rue_options_arguments(options)[0], rue_options_text(options, "map"), &table, error);
     if (status != RUE_OK) return status;
     status = analyze(&table, options, error);
     rue_table_close(&table);

@@ -10,8 +10,6 @@
 #include "output.h"
 #include "recipe_json.h"
 
-enum { PRESET, RECIPE, VIEW, FIRST, COUNT, SEED, EPOCH, RANK, WORLD, PER_RANK, FORMAT, OUTPUT };
-
 enum { SETS_AT_ONCE = 1024, RANKS_MAX = (1 << 24) - 2 };
 
 static const char *const format_names[] = {"jsonl", "csv", "npy", NULL};
@@ -19,36 +17,33 @@ static const struct rue_augment_format *const formats[] = {&rue_augment_jsonl, &
                                                            &rue_augment_npy};
 
 static const struct rue_option options_table[] = {
-    [PRESET] =
-        {"preset", RUE_OPTION_TEXT, "NAME", "mild", "recipe by name, such as simclr", 0, 0, NULL,
-         .set_by = RUE_SET_BY_FLAG,
-         .more =
-             "mild crops and flips as torchvision's training references do; moderate and aggressive also "
+    {"preset", RUE_OPTION_TEXT, "NAME", "mild", "recipe by name, such as simclr", .set_by = RUE_SET_BY_FLAG,
+     .more = "mild crops and flips as torchvision's training references do; moderate and aggressive also "
              "change rotation, brightness, contrast, noise and scale. Others are recipes of public training "
              "scripts."},
-    [RECIPE] = {"recipe", RUE_OPTION_PATH, "FILE.json", NULL, "your own probabilities and ranges", 0, 0, NULL,
-                .set_by = RUE_SET_BY_FLAG, .more = "docs/augmentation.md describes the file."},
-    [VIEW] = {"view", RUE_OPTION_COUNT, "V", "0", "which view, for recipes with several", 0,
-              RUE_VIEWS_MAX - 1, NULL, .set_by = RUE_SET_BY_FLAG},
-    [FIRST] = {"first", RUE_OPTION_COUNT, "ITEM", "0", "first item; any is found at once", 0, INT64_MAX, NULL,
-               .set_by = RUE_SET_BY_FLAG},
-    [COUNT] = {"count", RUE_OPTION_COUNT, "N", "0", "number of items of all ranks; 0: no end", 0, INT64_MAX,
-               NULL, .set_by = RUE_SET_BY_FLAG, .more = "1e9 is 1000000000."},
-    [SEED] = {"seed", RUE_OPTION_COUNT, "K", "1", "seed", 0, INT64_MAX, NULL},
-    [EPOCH] = {"epoch", RUE_OPTION_COUNT, "E", "0", "epoch, which changes all parameters", 0, UINT32_MAX,
-               NULL, .set_by = RUE_SET_BY_FLAG},
-    [RANK] = {"rank", RUE_OPTION_COUNT, "R", "0", "print the items R, R + N, R + 2 N ... of N ranks", 0,
-              RANKS_MAX, NULL, .set_by = RUE_SET_BY_FLAG},
-    [WORLD] = {"world", RUE_OPTION_COUNT, "N", "1", "number of ranks", 1, RANKS_MAX + 1, NULL,
-               .set_by = RUE_SET_BY_FLAG},
-    [PER_RANK] = {"per-rank", RUE_OPTION_FLAG, NULL, NULL,
-                  "give each rank other parameters for the same item", 0, 0, NULL, .set_by = RUE_SET_BY_FLAG,
-                  .more = "Otherwise the parameters of an item are the same on any number of ranks."},
-    [FORMAT] = {"format", RUE_OPTION_WORD, "FORMAT", "jsonl", "jsonl (JSON lines), csv or npy", 0, 0,
-                format_names, .set_by = RUE_SET_BY_FLAG,
-                .more = "npy is an array of records for numpy.load, with all digits, and needs --count."},
-    [OUTPUT] = {"output", RUE_OPTION_OUTPUT, "FILE", NULL, "write to FILE [standard output]", 0, 0, NULL,
-                .set_by = RUE_SET_BY_FLAG, .more = "It needs --count."},
+    {"recipe", RUE_OPTION_PATH, "FILE.json", NULL, "your own probabilities and ranges",
+     .set_by = RUE_SET_BY_FLAG, .more = "docs/augmentation.md describes the file."},
+    {"view", RUE_OPTION_COUNT, "V", "0", "which view, for recipes with several", .max = RUE_VIEWS_MAX - 1,
+     .set_by = RUE_SET_BY_FLAG},
+    {"first", RUE_OPTION_COUNT, "ITEM", "0", "first item; any is found at once", .max = INT64_MAX,
+     .set_by = RUE_SET_BY_FLAG},
+    {"count", RUE_OPTION_COUNT, "N", "0", "number of items of all ranks; 0: no end", .max = INT64_MAX,
+     .set_by = RUE_SET_BY_FLAG, .more = "1e9 is 1000000000."},
+    {"seed", RUE_OPTION_COUNT, "K", "1", "seed", .max = INT64_MAX},
+    {"epoch", RUE_OPTION_COUNT, "E", "0", "epoch, which changes all parameters", .max = UINT32_MAX,
+     .set_by = RUE_SET_BY_FLAG},
+    {"rank", RUE_OPTION_COUNT, "R", "0", "print the items R, R + N, R + 2 N ... of N ranks", .max = RANKS_MAX,
+     .set_by = RUE_SET_BY_FLAG},
+    {"world", RUE_OPTION_COUNT, "N", "1", "number of ranks", .min = 1, .max = RANKS_MAX + 1,
+     .set_by = RUE_SET_BY_FLAG},
+    {"per-rank", RUE_OPTION_FLAG, NULL, NULL, "give each rank other parameters for the same item",
+     .set_by = RUE_SET_BY_FLAG,
+     .more = "Otherwise the parameters of an item are the same on any number of ranks."},
+    {"format", RUE_OPTION_WORD, "FORMAT", "jsonl", "jsonl (JSON lines), csv or npy", .words = format_names,
+     .set_by = RUE_SET_BY_FLAG,
+     .more = "npy is an array of records for numpy.load, with all digits, and needs --count."},
+    {"output", RUE_OPTION_OUTPUT, "FILE", NULL, "write to FILE [standard output]", .set_by = RUE_SET_BY_FLAG,
+     .more = "It needs --count."},
 };
 
 struct stream {
@@ -67,12 +62,12 @@ static uint64_t count_share(uint64_t items, uint64_t rank, uint64_t world)
 static rue_status read_recipe(const struct rue_options *options, struct rue_augment_origin *out,
                               rue_error *error)
 {
-    const char *file = rue_options_text(options, RECIPE);
-    uint32_t view = (uint32_t)rue_options_number(options, VIEW);
+    const char *file = rue_options_text(options, "recipe");
+    uint32_t view = (uint32_t)rue_options_number(options, "view");
     struct rue_views views;
     rue_error why = {0};
     rue_status status = file ? rue_views_read_file(file, &views, &why)
-                             : rue_views_parse(rue_options_text(options, PRESET), &views, &why);
+                             : rue_views_parse(rue_options_text(options, "preset"), &views, &why);
     if (status != RUE_OK) return rue_fail(error, status, "--%s: %s", file ? "recipe" : "preset", why.message);
     if (view >= views.count)
         return rue_fail(error, RUE_USAGE,
@@ -91,25 +86,25 @@ static rue_status read_recipe(const struct rue_options *options, struct rue_augm
 
 static rue_status read_stream(const struct rue_options *options, struct stream *out, rue_error *error)
 {
-    uint64_t rank = rue_options_number(options, RANK), world = rue_options_number(options, WORLD),
-             count = rue_options_number(options, COUNT);
+    uint64_t rank = rue_options_number(options, "rank"), world = rue_options_number(options, "world"),
+             count = rue_options_number(options, "count");
     bool endless = count == 0;
-    if (rank && !rue_options_given(options, WORLD))
+    if (rank && !rue_options_given(options, "world"))
         return rue_fail(error, RUE_USAGE, "--rank %llu needs the number of ranks: add --world",
                         (unsigned long long)rank);
     if (rank >= world)
         return rue_fail(error, RUE_USAGE, "--rank %llu is out of range: with --world %llu it is 0 to %llu",
                         (unsigned long long)rank, (unsigned long long)world, (unsigned long long)world - 1);
-    if (rue_options_text(options, RECIPE) && rue_options_given(options, PRESET))
+    if (rue_options_text(options, "recipe") && rue_options_given(options, "preset"))
         return rue_fail(error, RUE_USAGE, "--preset and --recipe exclude each other: give one of them");
-    int format = rue_options_word(options, FORMAT);
-    if (endless && (formats[format] == &rue_augment_npy || rue_options_text(options, OUTPUT)))
+    int format = rue_options_word(options, "format");
+    if (endless && (formats[format] == &rue_augment_npy || rue_options_text(options, "output")))
         return rue_fail(error, RUE_USAGE, "%s needs the number of items: give --count N",
-                        rue_options_text(options, OUTPUT) ? "--output" : "--format npy");
+                        rue_options_text(options, "output") ? "--output" : "--format npy");
     *out = (struct stream){
-        .origin.key = {rue_options_number(options, SEED), (uint32_t)rue_options_number(options, EPOCH),
-                       rue_options_flag(options, PER_RANK) ? (uint32_t)rank + 1 : 0},
-        .first = rue_options_number(options, FIRST) + rank,
+        .origin.key = {rue_options_number(options, "seed"), (uint32_t)rue_options_number(options, "epoch"),
+                       rue_options_flag(options, "per-rank") ? (uint32_t)rank + 1 : 0},
+        .first = rue_options_number(options, "first") + rank,
         .stride = world,
         .count = count_share(count, rank, world),
         .endless = endless,
@@ -165,7 +160,7 @@ static rue_status run_augment(const struct rue_options *options, rue_error *erro
 {
     struct stream stream;
     rue_status status = read_stream(options, &stream, error);
-    const char *path = rue_options_text(options, OUTPUT);
+    const char *path = rue_options_text(options, "output");
     if (status != RUE_OK) return status;
     return rue_output_write_file("--output", path ? path : "/dev/stdout", stream.format->mark, render_stream,
                                  &stream, error);

@@ -12,29 +12,24 @@
 #include "study_options.h"
 #include "terminal.h"
 
-enum { DEVICE, BATCH_SIZE, BATCHES, PIN_MEMORY, TRIAL_TIMEOUT, OUT, JSON, QUIET };
-
 static const char default_models[] = "resnet18,resnet50,efficientnet_v2_s,vit_b_16";
 
 static const char *const booleans[] = {"false", "true", NULL};
 
 static const struct rue_option options_table[] = {
-    [DEVICE] = {"device", RUE_OPTION_TEXT, "NAME", NULL, "device to measure, as in resnet50@DEVICE", 0, 0,
-                NULL, .set_by = RUE_SET_BY_FLAG},
-    [BATCH_SIZE] = {"batch-size", RUE_OPTION_LIST, "LIST", "1,8,32,64,128,256,512", "batch sizes to measure",
-                    0, 0, NULL, .set_by = RUE_SET_BY_FLAG},
-    [BATCHES] = {"batches", RUE_OPTION_COUNT, "N", "10", "batches per size; the median counts", 1, 10000,
-                 NULL, .set_by = RUE_SET_BY_FLAG},
-    [PIN_MEMORY] = {"pin-memory", RUE_OPTION_WORD, "WORD", "true",
-                    "on a GPU, batches in page-locked memory: true or false", 0, 0, booleans,
-                    .set_by = RUE_SET_BY_FLAG},
-    [TRIAL_TIMEOUT] = {"trial-timeout", RUE_OPTION_DURATION, "TIME", "2m",
-                       "skip a batch size that takes longer than TIME", 0, 0, NULL,
-                       .set_by = RUE_SET_BY_FLAG},
-    [OUT] = {"out", RUE_OPTION_OUTPUT, "FILE", "device.json", "the device table to write", 0, 0, NULL,
-             .set_by = RUE_SET_BY_FLAG},
-    [JSON] = {"json", RUE_OPTION_FLAG, NULL, NULL, "print the device table as well", 0, 0, NULL},
-    [QUIET] = {RUE_STUDY_OPTION_QUIET},
+    {"device", RUE_OPTION_TEXT, "NAME", NULL, "device to measure, as in resnet50@DEVICE",
+     .set_by = RUE_SET_BY_FLAG},
+    {"batch-size", RUE_OPTION_LIST, "LIST", "1,8,32,64,128,256,512", "batch sizes to measure",
+     .set_by = RUE_SET_BY_FLAG},
+    {"batches", RUE_OPTION_COUNT, "N", "10", "batches per size; the median counts", .min = 1, .max = 10000,
+     .set_by = RUE_SET_BY_FLAG},
+    {"pin-memory", RUE_OPTION_WORD, "WORD", "true", "on a GPU, batches in page-locked memory: true or false",
+     .words = booleans, .set_by = RUE_SET_BY_FLAG},
+    {"trial-timeout", RUE_OPTION_DURATION, "TIME", "2m", "skip a batch size that takes longer than TIME",
+     .set_by = RUE_SET_BY_FLAG},
+    {"out", RUE_OPTION_OUTPUT, "FILE", "device.json", "the device table to write", .set_by = RUE_SET_BY_FLAG},
+    {"json", RUE_OPTION_FLAG, NULL, NULL, "print the device table as well"},
+    {RUE_STUDY_OPTION_QUIET},
 };
 
 static const char out_option[] = "--out", file_mark[] = "{\n  \"format\": \"rue.device/";
@@ -84,7 +79,7 @@ static rue_status calibrate_device(const struct rue_options *options, const stru
 {
     struct rue_calibration *calibration = calloc(1, sizeof *calibration);
     if (!calibration) return rue_fail_memory(error, "a calibration", sizeof *calibration);
-    const struct page page = {goal, calibration, rue_options_text(options, OUT)};
+    const struct page page = {goal, calibration, rue_options_text(options, "out")};
     rue_status status = rue_calibration_run(goal, calibration, error);
     rue_progress_close(goal->progress);
     rue_interrupt_defer(true);
@@ -92,8 +87,8 @@ static rue_status calibrate_device(const struct rue_options *options, const stru
         status = rue_output_write_file(out_option, page.path, file_mark, write_json, &page, error);
     rue_interrupt_defer(false);
     if (status == RUE_OK)
-        status = rue_options_flag(options, JSON) ? write_json(&page, stdout, error)
-                                                 : show_calibration(&page, error);
+        status = rue_options_flag(options, "json") ? write_json(&page, stdout, error)
+                                                   : show_calibration(&page, error);
     if (status == RUE_OK) status = rue_report_finish(stdout, error);
     free(calibration);
     return status;
@@ -102,7 +97,7 @@ static rue_status calibrate_device(const struct rue_options *options, const stru
 static rue_status run_calibrate(const struct rue_options *options, rue_error *error)
 {
     struct rue_space space = rue_space_default(&rue_own_knobs);
-    const char *device = rue_options_text(options, DEVICE), *path = rue_options_text(options, OUT);
+    const char *device = rue_options_text(options, "device"), *path = rue_options_text(options, "out");
     if (!device)
         return rue_fail(
             error, RUE_USAGE,
@@ -110,24 +105,24 @@ static rue_status run_calibrate(const struct rue_options *options, rue_error *er
     if (!rue_device_is_table(path))
         return rue_fail(error, RUE_USAGE, "--out: '%s' is not a device table: give a name that ends in .json",
                         path);
-    rue_status status = rue_knob_list_parse(&space, RUE_BATCH_SIZE, rue_options_text(options, BATCH_SIZE),
-                                            rue_options_origin(options, BATCH_SIZE), error);
+    rue_status status = rue_knob_list_parse(&space, RUE_BATCH_SIZE, rue_options_text(options, "batch-size"),
+                                            rue_options_origin(options, "batch-size"), error);
     if (status == RUE_OK) status = rue_output_check_file(out_option, path, file_mark, error);
     if (status != RUE_OK) return status;
     size_t sizes = (size_t)space.count[RUE_BATCH_SIZE];
     if (sizes > RUE_MODEL_LIST_SIZES_MAX)
         return rue_fail(error, RUE_USAGE, "--batch-size: more than %d values: give fewer",
                         RUE_MODEL_LIST_SIZES_MAX);
-    struct rue_progress progress = rue_progress_open(rue_options_flag(options, QUIET));
+    struct rue_progress progress = rue_progress_open(rue_options_flag(options, "quiet"));
     const struct rue_calibration_goal goal = {
         .models = rue_options_argument_count(options) ? rue_options_arguments(options)[0] : default_models,
         .device = device,
         .batch_sizes = space.values[RUE_BATCH_SIZE],
         .batch_size_count = sizes,
-        .batches = rue_options_number(options, BATCHES),
-        .timeout_ns = rue_options_number(options, TRIAL_TIMEOUT),
-        .pin_memory = rue_options_word(options, PIN_MEMORY),
-        .pin_memory_given = rue_options_origin(options, PIN_MEMORY)[0] == '-',
+        .batches = rue_options_number(options, "batches"),
+        .timeout_ns = rue_options_number(options, "trial-timeout"),
+        .pin_memory = rue_options_word(options, "pin-memory"),
+        .pin_memory_given = rue_options_origin(options, "pin-memory")[0] == '-',
         .progress = &progress};
     return calibrate_device(options, &goal, error);
 }

@@ -12,32 +12,20 @@
 #include "suspension.h"
 #include "terminal.h"
 
-enum {
-    RUNNER,
-    RUNNER_FD,
-    LAUNCH,
-    JOIN,
-    BUDGET = JOIN + RUE_JOIN_OPTIONS,
-    TRIAL_TIMEOUT,
-    MAX_MEMORY,
-    SHARE,
-    JSON = SHARE + RUE_SHARE_OPTIONS,
-    QUIET
-};
-
 static const struct rue_option options_table[] = {
-    [RUNNER] = {"runner", RUE_OPTION_COMMAND, "CMD", NULL,
-                "the runner of the recommendation, if not rue's own", 0, 0, NULL, .set_by = RUE_SET_BY_USER},
-    [RUNNER_FD] = {RUE_STUDY_OPTION_RUNNER_FD},
-    [LAUNCH] = {RUE_OPTION_LAUNCH},
-    RUE_JOIN_OPTION_ROWS(JOIN),
-    [BUDGET] = {"budget", RUE_OPTION_DURATION, "TIME", "30s", "time for the whole check", 0, 0, NULL,
-                .set_by = RUE_SET_BY_FLAG},
-    [TRIAL_TIMEOUT] = {RUE_STUDY_OPTION_TRIAL_TIMEOUT},
-    [MAX_MEMORY] = {RUE_STUDY_OPTION_MAX_MEMORY},
-    RUE_SHARE_OPTION_ROWS(SHARE),
-    [JSON] = {RUE_STUDY_OPTION_JSON},
-    [QUIET] = {RUE_STUDY_OPTION_QUIET},
+    {"runner", RUE_OPTION_COMMAND, "CMD", NULL, "the runner of the recommendation, if not rue's own",
+     .set_by = RUE_SET_BY_USER},
+    {RUE_STUDY_OPTION_RUNNER_FD},
+    {RUE_OPTION_LAUNCH},
+    {RUE_OPTION_LISTEN},
+    {RUE_OPTION_LAUNCH_TIMEOUT},
+    {"budget", RUE_OPTION_DURATION, "TIME", "30s", "time for the whole check", .set_by = RUE_SET_BY_FLAG},
+    {RUE_STUDY_OPTION_TRIAL_TIMEOUT},
+    {RUE_STUDY_OPTION_MAX_MEMORY},
+    {RUE_OPTION_RANK},
+    {RUE_OPTION_WORLD_SIZE},
+    {RUE_STUDY_OPTION_JSON},
+    {RUE_STUDY_OPTION_QUIET},
 };
 
 static rue_status check_all(const struct rue_options *options, struct rue_recommendation *earlier,
@@ -49,9 +37,9 @@ static rue_status check_all(const struct rue_options *options, struct rue_recomm
     struct rue_check_goal goal = {.earlier = earlier,
                                   .data = data,
                                   .budget_ns =
-                                      rue_options_number(options, BUDGET) / (checkable ? checkable : 1),
-                                  .trial_timeout_ns = rue_options_number(options, TRIAL_TIMEOUT),
-                                  .memory_bytes = rue_options_number(options, MAX_MEMORY),
+                                      rue_options_number(options, "budget") / (checkable ? checkable : 1),
+                                  .trial_timeout_ns = rue_options_number(options, "trial-timeout"),
+                                  .memory_bytes = rue_options_number(options, "max-memory"),
                                   .command_line = rue_options_command_line(options),
                                   .progress = progress};
     rue_status status = rue_deployment_read(options, 1, &goal.deployment, error);
@@ -112,7 +100,7 @@ static rue_status run_check(const struct rue_options *options, rue_error *error)
                                 .parts = {.variants = parts, .variant_count = earlier->count},
                                 .at = calloc(earlier->count + 1, sizeof *checks.at)};
     for (size_t i = 0; parts && i < earlier->count; i++) parts[i] = earlier->at[i].found;
-    struct rue_progress progress = rue_progress_open(rue_options_flag(options, QUIET));
+    struct rue_progress progress = rue_progress_open(rue_options_flag(options, "quiet"));
     rue_error verdict = {0};
     rue_suspension_install();
     status = parts && checks.at ? check_all(options, earlier, &progress, &checks, error)
@@ -120,7 +108,7 @@ static rue_status run_check(const struct rue_options *options, rue_error *error)
     rue_progress_close(&progress);
     rue_status judged = status == RUE_OK ? judge(&checks, &verdict) : status;
     if (status == RUE_OK)
-        status = show_checks(&checks, rue_options_flag(options, JSON), judged == RUE_OK, error);
+        status = show_checks(&checks, rue_options_flag(options, "json"), judged == RUE_OK, error);
     if (status == RUE_OK && judged != RUE_OK) status = rue_fail(error, judged, "%s", verdict.message);
     free(parts);
     free(checks.at);

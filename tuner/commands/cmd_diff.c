@@ -10,13 +10,11 @@
 #include "study_options.h"
 #include "terminal.h"
 
-enum { HTML, JSON, QUIET };
-
 static const struct rue_option options_table[] = {
-    [HTML] = {"html", RUE_OPTION_OUTPUT, "FILE", NULL, "write a page with a heat map of the changes", 0, 0,
-              NULL, .set_by = RUE_SET_BY_FLAG},
-    [JSON] = {RUE_STUDY_OPTION_JSON},
-    [QUIET] = {RUE_STUDY_OPTION_QUIET},
+    {"html", RUE_OPTION_OUTPUT, "FILE", NULL, "write a page with a heat map of the changes",
+     .set_by = RUE_SET_BY_FLAG},
+    {RUE_STUDY_OPTION_JSON},
+    {RUE_STUDY_OPTION_QUIET},
 };
 
 struct pair {
@@ -123,10 +121,10 @@ static rue_status show(const struct pair *pair, const struct rue_options *option
 {
     const struct rue_report_style style = rue_terminal_style(stdout, RUE_TABLE_COLUMNS);
     struct rue_page page = {0};
-    const char *html = rue_options_text(options, HTML);
-    rue_status status = html ? write_html(pair, html, rue_options_flag(options, QUIET), error) : RUE_OK;
+    const char *html = rue_options_text(options, "html");
+    rue_status status = html ? write_html(pair, html, rue_options_flag(options, "quiet"), error) : RUE_OK;
     if (status != RUE_OK) return status;
-    if (rue_options_flag(options, JSON)) return rue_json_write(make_json(pair), stdout, error);
+    if (rue_options_flag(options, "json")) return rue_json_write(make_json(pair), stdout, error);
     status = make_page(pair, false, &page);
     if (status == RUE_OK) status = rue_page_write(&page, &style, stdout, error);
     rue_page_close(&page);

@@ -20,22 +20,19 @@
 #include "utf8.h"
 #include "wrap.h"
 
-enum { RANKS, SHARE, IMAGE_KEY, LABEL_KEY, SUBSET, JSON };
-
 /* In columns of the terminal: start of values, width of a class's name and of its number of items. */
 enum { CLASSES_SHOWN = 12, VALUES_AT = 9, CLASS_COLUMNS = 24, COUNT_COLUMNS = 10 };
 
 static const struct rue_option options_table[] = {
-    [RANKS] = {"ranks", RUE_OPTION_TEXT, "N|FILE", NULL, "show and check the shares of N ranks", 0, 0, NULL,
-               .more =
-                   "A CSV file with the header " RUE_RANKS_HEADER " gives shares of your own: rank 0 with "
-                   "0,100,50 loads items 100 to 149. Each item must belong to one rank."},
-    [SHARE] = {"share", RUE_OPTION_WORD, "HOW", "strided", "how ranks share: strided, contiguous or shards",
-               0, 0, rue_share_names},
-    [IMAGE_KEY] = {RUE_DATA_IMAGE_KEY},
-    [LABEL_KEY] = {RUE_DATA_LABEL_KEY},
-    [SUBSET] = {RUE_DATA_SUBSET},
-    [JSON] = {RUE_STUDY_OPTION_JSON},
+    {"ranks", RUE_OPTION_TEXT, "N|FILE", NULL, "show and check the shares of N ranks",
+     .more = "A CSV file with the header " RUE_RANKS_HEADER " gives shares of your own: rank 0 with "
+             "0,100,50 loads items 100 to 149. Each item must belong to one rank."},
+    {"share", RUE_OPTION_WORD, "HOW", "strided", "how ranks share: strided, contiguous or shards",
+     .words = rue_share_names},
+    {RUE_DATA_IMAGE_KEY},
+    {RUE_DATA_LABEL_KEY},
+    {RUE_DATA_SUBSET},
+    {RUE_STUDY_OPTION_JSON},
 };
 
 struct survey {
@@ -198,25 +195,24 @@ static rue_status run_inspect(const struct rue_options *options, rue_error *erro
     struct rue_source *source;
     struct survey survey = {0};
     struct rue_rank_shares shares = {0};
-    const char *ranks = rue_options_text(options, RANKS);
-    if (!ranks && rue_options_given(options, SHARE))
+    const char *ranks = rue_options_text(options, "ranks");
+    if (!ranks && rue_options_given(options, "share"))
         return rue_fail(error, RUE_USAGE, "--share needs the number of ranks: add --ranks");
-    if (ranks && !rue_ranks_are_counted(ranks) && rue_options_given(options, SHARE))
+    if (ranks && !rue_ranks_are_counted(ranks) && rue_options_given(options, "share"))
         return rue_fail(error, RUE_USAGE, "--share cannot be used with --ranks %s: the file gives the shares",
                         ranks);
     struct rue_source_options opening = {.sequential = true};
-    rue_status status = rue_data_options_keys(options, IMAGE_KEY, LABEL_KEY, SUBSET, &opening, error);
+    rue_status status = rue_data_options_keys(options, &opening, error);
     if (status == RUE_OK)
         status = rue_source_open(rue_options_arguments(options)[0], &opening, &source, error);
     if (status != RUE_OK) return rue_data_advise(status, rue_options_arguments(options)[0], error);
-    status =
-        rue_data_options_check_key(rue_data_options_given_key(options, IMAGE_KEY, LABEL_KEY), source, error);
+    status = rue_data_options_check_key(rue_data_options_given_key(options), source, error);
     if (status == RUE_OK) status = survey_items(source, &survey, error);
     if (status == RUE_OK) status = measure_cached_ratio(source, &survey, error);
     if (status == RUE_OK && ranks)
-        status = rue_rank_shares_open(source, ranks, (enum rue_share)rue_options_word(options, SHARE),
+        status = rue_rank_shares_open(source, ranks, (enum rue_share)rue_options_word(options, "share"),
                                       &shares, error);
-    if (status == RUE_OK && rue_options_flag(options, JSON))
+    if (status == RUE_OK && rue_options_flag(options, "json"))
         status = print_json(source, &survey, &shares, error);
     else if (status == RUE_OK) {
         show_text(source, &survey);

@@ -15,13 +15,12 @@
 #include "study_options.h"
 #include "terminal.h"
 
-enum { JSON };
 enum { DEPTH_MAX = 3 };
 
 static const char default_folder[] = "rue-out";
 
 static const struct rue_option options_table[] = {
-    [JSON] = {RUE_STUDY_OPTION_JSON},
+    {RUE_STUDY_OPTION_JSON},
 };
 
 /* The output: a table or a JSON array. */
@@ -233,7 +232,7 @@ static rue_status run_list(const struct rue_options *options, rue_error *error)
     char path[PATH_MAX];
     rue_status status = read_path(options, path, error);
     if (status != RUE_OK) return status;
-    struct list list = {.json = rue_options_flag(options, JSON),
+    struct list list = {.json = rue_options_flag(options, "json"),
                         .style = rue_terminal_style(stdout, 0),
                         .array = json_array()};
     rue_page_table(&list.page);

@@ -12,18 +12,13 @@
 #include "study_options.h"
 #include "terminal.h"
 
-enum { DEVICE, BATCH_SIZE, DEVICES, JSON };
-
 static const struct rue_option options_table[] = {
-    [DEVICE] = {"device", RUE_OPTION_TEXT, "NAME", "rtx-a5000", "device, such as h100 or h100:bf16", 0, 0,
-                NULL,
-                .more =
-                    "h100:bf16 is another precision, host:2 computes on 2 CPU threads, and FILE.json is a "
-                    "device table from 'rue calibrate'."},
-    [BATCH_SIZE] = {"batch-size", RUE_OPTION_LIST, "LIST", "1,32,128,512", "batch sizes", 0, 0, NULL,
-                    .set_by = RUE_SET_BY_FLAG},
-    [DEVICES] = {"devices", RUE_OPTION_FLAG, NULL, NULL, "list the devices", 0, 0, NULL},
-    [JSON] = {RUE_STUDY_OPTION_JSON},
+    {"device", RUE_OPTION_TEXT, "NAME", "rtx-a5000", "device, such as h100 or h100:bf16",
+     .more = "h100:bf16 is another precision, host:2 computes on 2 CPU threads, and FILE.json is a "
+             "device table from 'rue calibrate'."},
+    {"batch-size", RUE_OPTION_LIST, "LIST", "1,32,128,512", "batch sizes", .set_by = RUE_SET_BY_FLAG},
+    {"devices", RUE_OPTION_FLAG, NULL, NULL, "list the devices"},
+    {RUE_STUDY_OPTION_JSON},
 };
 
 static double known(double rate)
@@ -73,10 +68,10 @@ static rue_status open_device(struct rue_model_list *list, struct rue_device_tab
 static rue_status list_models(const struct rue_options *options, struct rue_page *page, rue_error *error)
 {
     struct rue_space space = rue_space_default(&rue_own_knobs);
-    rue_status status = rue_knob_list_parse(&space, RUE_BATCH_SIZE, rue_options_text(options, BATCH_SIZE),
-                                            rue_options_origin(options, BATCH_SIZE), error);
+    rue_status status = rue_knob_list_parse(&space, RUE_BATCH_SIZE, rue_options_text(options, "batch-size"),
+                                            rue_options_origin(options, "batch-size"), error);
     if (status != RUE_OK) return status;
-    struct rue_model_list list = {.device = rue_options_text(options, DEVICE),
+    struct rue_model_list list = {.device = rue_options_text(options, "device"),
                                   .batch_sizes = space.values[RUE_BATCH_SIZE],
                                   .batch_size_count = (size_t)space.count[RUE_BATCH_SIZE]};
     if (list.batch_size_count > RUE_MODEL_LIST_SIZES_MAX)
@@ -95,11 +90,11 @@ static rue_status run_models(const struct rue_options *options, rue_error *error
     const struct rue_report_style style = rue_terminal_style(stdout, 0);
     struct rue_page page = {0};
     rue_status status = RUE_OK;
-    if (rue_options_flag(options, DEVICES))
+    if (rue_options_flag(options, "devices"))
         list_devices(&page);
     else
         status = list_models(options, &page, error);
-    if (status == RUE_OK && rue_options_flag(options, JSON))
+    if (status == RUE_OK && rue_options_flag(options, "json"))
         status = rue_json_write(rue_page_json_table(&page), stdout, error);
     else if (status == RUE_OK)
         status = rue_page_write(&page, &style, stdout, error);

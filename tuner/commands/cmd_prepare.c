@@ -11,59 +11,38 @@
 #include "study_options.h"
 #include "units.h"
 
-enum {
-    FORMAT,
-    MODE,
-    DTYPE,
-    SHARD_SIZE,
-    SPLIT,
-    CHUNKS,
-    IMAGE_KEY = CHUNKS + RUE_CHUNK_OPTIONS,
-    LABEL_KEY,
-    SUBSET,
-    SYNTHETIC,
-    IMAGES,
-    SEED,
-    NUM_WORKERS,
-    BAD_IMAGES,
-    MAX_PIXELS,
-    ORIENTATION,
-    GEOMETRY,
-    FORCE = GEOMETRY + RUE_GEOMETRY_OPTIONS,
-    QUIET
-};
-
 static const struct rue_option options_table[] = {
-    [FORMAT] = {"format", RUE_OPTION_WORD, "FORMAT", NULL, "format of DST [from its name, else tensor]", 0, 0,
-                rue_sink_names, .more = RUE_SINK_NAMES "."},
-    [MODE] = {"mode", RUE_OPTION_WORD, "MODE", NULL, "raw (images) or preprocessed (tensors) [as SRC]", 0, 0,
-              rue_mode_names, .set_by = RUE_SET_BY_FLAG},
-    [DTYPE] = {"dtype", RUE_OPTION_WORD, "DTYPE", NULL, "float32 (normalised) or uint8 (0 to 255) [as SRC]",
-               0, 0, rue_batch_dtype_names,
-               .more = "The type of preprocessed images. The default is float32 where SRC is raw."},
-    [SHARD_SIZE] = {"shard-size", RUE_OPTION_BYTES, "SIZE", "256M", "start a new shard at SIZE", 1, 0, NULL},
-    [SPLIT] = {"split", RUE_OPTION_TEXT, "NAME", "train", "start of the names of shards", 0, 0, NULL},
-    RUE_CHUNK_OPTION_ROWS(CHUNKS)[IMAGE_KEY] = {RUE_DATA_IMAGE_KEY},
-    [LABEL_KEY] = {RUE_DATA_LABEL_KEY},
-    [SUBSET] = {RUE_DATA_SUBSET},
-    [SYNTHETIC] = {"synthetic", RUE_OPTION_COUNT, "N", NULL, "make N photo-like JPEG files, without SRC", 1,
-                   100000000, NULL},
-    [IMAGES] = {"images", RUE_OPTION_COUNT, "N", NULL, "convert N images, drawn at random", 1,
-                UINT64_C(1) << 40, NULL, .set_by = RUE_SET_BY_FLAG,
-                .more = "Of compressed shards, the first N."},
-    [SEED] = {"seed", RUE_OPTION_COUNT, "K", "1", "seed for everything that is random", 0, INT64_MAX, NULL},
-    [NUM_WORKERS] = {"num-workers", RUE_OPTION_COUNT, "W", NULL, "threads [usable CPUs]", 1, 256, NULL,
-                     .set_by = RUE_SET_BY_FLAG},
-    [BAD_IMAGES] = {"bad-images", RUE_OPTION_WORD, "WHAT", "fail", "fail, or replace by the next good image",
-                    0, 0, rue_bad_images_names},
-    [MAX_PIXELS] = {"max-pixels", RUE_OPTION_COUNT, "N", "268435456",
-                    "reject images over N pixels, such as 100M", 1, UINT64_C(1) << 40, NULL},
-    [ORIENTATION] = {"orientation", RUE_OPTION_WORD, "HOW", "ignore",
-                     "ignore, or apply: turn images as EXIF says", 0, 0, rue_orientation_names},
-    RUE_GEOMETRY_OPTION_ROWS(GEOMETRY)[FORCE] = {"force", RUE_OPTION_FLAG, NULL, NULL,
-                                                 "replace an existing file DST", 0, 0, NULL,
-                                                 .set_by = RUE_SET_BY_USER},
-    [QUIET] = {RUE_STUDY_OPTION_QUIET},
+    {"format", RUE_OPTION_WORD, "FORMAT", NULL, "format of DST [from its name, else tensor]",
+     .words = rue_sink_names, .more = RUE_SINK_NAMES "."},
+    {"mode", RUE_OPTION_WORD, "MODE", NULL, "raw (images) or preprocessed (tensors) [as SRC]",
+     .words = rue_mode_names, .set_by = RUE_SET_BY_FLAG},
+    {"dtype", RUE_OPTION_WORD, "DTYPE", NULL, "float32 (normalised) or uint8 (0 to 255) [as SRC]",
+     .words = rue_batch_dtype_names,
+     .more = "The type of preprocessed images. The default is float32 where SRC is raw."},
+    {"shard-size", RUE_OPTION_BYTES, "SIZE", "256M", "start a new shard at SIZE"},
+    {"split", RUE_OPTION_TEXT, "NAME", "train", "start of the names of shards"},
+    {RUE_CHUNK_SHAPE},
+    {RUE_CHUNK_CODEC},
+    {RUE_CHUNK_VERSION},
+    {RUE_DATA_IMAGE_KEY},
+    {RUE_DATA_LABEL_KEY},
+    {RUE_DATA_SUBSET},
+    {"synthetic", RUE_OPTION_COUNT, "N", NULL, "make N photo-like JPEG files, without SRC", .min = 1,
+     .max = 100000000},
+    {"images", RUE_OPTION_COUNT, "N", NULL, "convert N images, drawn at random", .min = 1,
+     .max = UINT64_C(1) << 40, .set_by = RUE_SET_BY_FLAG, .more = "Of compressed shards, the first N."},
+    {"seed", RUE_OPTION_COUNT, "K", "1", "seed for everything that is random", .max = INT64_MAX},
+    {"num-workers", RUE_OPTION_COUNT, "W", NULL, "threads [usable CPUs]", .min = 1, .max = 256,
+     .set_by = RUE_SET_BY_FLAG},
+    {"bad-images", RUE_OPTION_WORD, "WHAT", "fail", "fail, or replace by the next good image",
+     .words = rue_bad_images_names},
+    {"max-pixels", RUE_OPTION_COUNT, "N", "268435456", "reject images over N pixels, such as 100M", .min = 1,
+     .max = UINT64_C(1) << 40},
+    {"orientation", RUE_OPTION_WORD, "HOW", "ignore", "ignore, or apply: turn images as EXIF says",
+     .words = rue_orientation_names},
+    RUE_GEOMETRY_OPTION_ROWS{"force", RUE_OPTION_FLAG, NULL, NULL, "replace an existing file DST",
+                             .set_by = RUE_SET_BY_USER},
+    {RUE_STUDY_OPTION_QUIET},
 };
 
 static void report_prepared(const struct rue_prepared *done, const struct rue_options *options,
@@ -83,7 +62,7 @@ static void report_prepared(const struct rue_prepared *done, const struct rue_op
                           after);
     else
         rue_progress_note(progress, "%s: %s photos made in %s, %s", path, count, time, after);
-    if (done->source_images && rue_options_number(options, IMAGES) > done->source_images)
+    if (done->source_images && rue_options_number(options, "images") > done->source_images)
         rue_progress_note(progress, "%s has only %s images", rue_options_arguments(options)[0],
                           rue_format_count(done->source_images, count, sizeof count));
     if (done->note[0]) rue_progress_note(progress, "%s", done->note);
@@ -100,12 +79,33 @@ static rue_status check_split(const char *split, rue_error *error)
                     split);
 }
 
-static rue_status refuse_option(const struct rue_options *options, size_t option, const char *cause,
-                                rue_error *error)
+/* Options without effect on some destinations. */
+static const char *const of_shards[] = {"shard-size", "split", NULL};
+static const char *const of_chunks[] = {"chunks", "codec", "zarr-version", NULL};
+static const char *const of_tensors[] = {"dtype", NULL};
+static const char *const of_sources[] = {
+    "format",       "mode",      "dtype",     "shard-size", "split",  "chunks", "codec",
+    "zarr-version", "image-key", "label-key", "subset",     "images", NULL};
+#define X(at, field, kind, words, least, most, usual, times, written, option, ...) option,
+static const char *const of_pixels[] = {"orientation", RUE_WORKLOAD_BY_GEOMETRY(X, ) NULL};
+#undef X
+
+static const char *last_given(const struct rue_options *options, const char *const *names)
 {
-    if (!rue_options_given(options, option)) return RUE_OK;
-    return rue_fail(error, RUE_USAGE, "%s has no effect on %s: remove it",
-                    rue_options_origin(options, option), cause);
+    const char *last = NULL;
+    for (; *names; names++)
+        if (rue_options_given(options, *names)) last = rue_options_origin(options, *names);
+    return last;
+}
+
+static rue_status refuse_options(const struct rue_options *options, const char *const *names,
+                                 const char *cause, rue_error *error)
+{
+    for (; *names; names++)
+        if (rue_options_given(options, *names))
+            return rue_fail(error, RUE_USAGE, "%s has no effect on %s: remove it",
+                            rue_options_origin(options, *names), cause);
+    return RUE_OK;
 }
 
 /* Options without effect are refused; settings without effect are not, as they serve other destinations. */
@@ -115,34 +115,21 @@ static rue_status check_format(const struct rue_options *options, const struct r
     char cause[64];
     snprintf(cause, sizeof cause, "the format %s", sink->format);
     rue_status status = RUE_OK;
-    if (!sink->shards) status = refuse_option(options, SHARD_SIZE, cause, error);
-    if (status == RUE_OK && !sink->shards) status = refuse_option(options, SPLIT, cause, error);
-    for (size_t i = CHUNKS; status == RUE_OK && i < CHUNKS + RUE_CHUNK_OPTIONS && !sink->chunks; i++)
-        status = refuse_option(options, i, cause, error);
+    if (!sink->shards) status = refuse_options(options, of_shards, cause, error);
+    if (status == RUE_OK && !sink->chunks) status = refuse_options(options, of_chunks, cause, error);
     if (status == RUE_OK && !sink->has_mode[RUE_PREPROCESSED])
-        status = refuse_option(options, DTYPE, cause, error);
-    return status;
-}
-
-static rue_status refuse_geometry(const struct rue_options *options, const char *cause, rue_error *error)
-{
-    rue_status status = RUE_OK;
-    for (size_t i = ORIENTATION; status == RUE_OK && i < GEOMETRY + RUE_GEOMETRY_OPTIONS; i++)
-        status = refuse_option(options, i, cause, error);
+        status = refuse_options(options, of_tensors, cause, error);
     return status;
 }
 
 static rue_status check_photos(const struct rue_options *options, rue_error *error)
 {
     static const char cause[] = "--synthetic, which makes JPEG files";
-    rue_status status = RUE_OK;
-    for (size_t i = FORMAT; status == RUE_OK && i < SYNTHETIC; i++)
-        status = refuse_option(options, i, cause, error);
-    if (status == RUE_OK) status = refuse_option(options, IMAGES, cause, error);
-    return status == RUE_OK ? refuse_geometry(options, cause, error) : status;
+    rue_status status = refuse_options(options, of_sources, cause, error);
+    return status == RUE_OK ? refuse_options(options, of_pixels, cause, error) : status;
 }
 
-static int word_or_default(const struct rue_options *options, size_t option, int fallback)
+static int word_or_default(const struct rue_options *options, const char *option, int fallback)
 {
     return rue_options_text(options, option) ? rue_options_word(options, option) : fallback;
 }
@@ -151,7 +138,7 @@ static rue_status prepare(const struct rue_options *options, struct rue_progress
                           struct rue_prepared *done, rue_error *error)
 {
     int arguments = rue_options_argument_count(options);
-    uint64_t photos = rue_options_number(options, SYNTHETIC), seed = rue_options_number(options, SEED);
+    uint64_t photos = rue_options_number(options, "synthetic"), seed = rue_options_number(options, "seed");
     if (strcmp(rue_options_arguments(options)[arguments - 1], "-") == 0)
         return rue_fail(error, RUE_USAGE, "'-' is not a destination: data have no standard output");
     if (photos && arguments == 2)
@@ -164,7 +151,7 @@ static rue_status prepare(const struct rue_options *options, struct rue_progress
         return rue_fail(error, RUE_USAGE, "give a source and a destination: rue prepare SRC DST");
     const char *destination = rue_options_arguments(options)[1];
     const struct rue_sink_ops *named = rue_sink_for_path(destination);
-    const char *format = rue_options_text(options, FORMAT);
+    const char *format = rue_options_text(options, "format");
     struct rue_workload workload = rue_workload_from_options(options);
     status = rue_workload_check_geometry(&workload, error);
     if (status != RUE_OK) return status;
@@ -172,28 +159,26 @@ static rue_status prepare(const struct rue_options *options, struct rue_progress
         .format = format  ? format
                   : named ? named->format
                           : "tensor",
-        .mode = word_or_default(options, MODE, RUE_MODE_COUNT),
-        .dtype = word_or_default(options, DTYPE, RUE_DTYPE_COUNT),
-        .dtype_given = rue_options_given(options, DTYPE),
-        .split = rue_options_text(options, SPLIT),
-        .shard_bytes = rue_options_number(options, SHARD_SIZE),
-        .images = rue_options_number(options, IMAGES),
+        .mode = word_or_default(options, "mode", RUE_MODE_COUNT),
+        .dtype = word_or_default(options, "dtype", RUE_DTYPE_COUNT),
+        .dtype_given = rue_options_given(options, "dtype"),
+        .split = rue_options_text(options, "split"),
+        .shard_bytes = rue_options_number(options, "shard-size"),
+        .images = rue_options_number(options, "images"),
         .seed = seed,
-        .num_workers = (int)rue_options_number(options, NUM_WORKERS),
+        .num_workers = (int)rue_options_number(options, "num-workers"),
         .max_pixels = workload.max_pixels,
         .geometry = rue_workload_geometry(&workload),
-        .orientation = (enum rue_orientation)rue_options_word(options, ORIENTATION),
-        .bad_images = (enum rue_bad_images)rue_options_word(options, BAD_IMAGES),
-        .overwrite = rue_options_flag(options, FORCE),
+        .orientation = (enum rue_orientation)rue_options_word(options, "orientation"),
+        .bad_images = (enum rue_bad_images)rue_options_word(options, "bad-images"),
+        .overwrite = rue_options_flag(options, "force"),
+        .given_geometry = last_given(options, of_pixels),
     };
-    for (size_t i = ORIENTATION; i < GEOMETRY + RUE_GEOMETRY_OPTIONS; i++)
-        if (rue_options_given(options, i)) job.given_geometry = rue_options_origin(options, i);
-    job.given_key = rue_data_options_given_key(options, IMAGE_KEY, LABEL_KEY);
+    job.given_key = rue_data_options_given_key(options);
     status = check_split(job.split, error);
-    if (status == RUE_OK) status = rue_chunk_options_read(options, CHUNKS, &job.chunks, error);
+    if (status == RUE_OK) status = rue_chunk_options_read(options, &job.chunks, error);
     if (status == RUE_OK) status = check_format(options, rue_sink_find(job.format), error);
-    if (status == RUE_OK)
-        status = rue_data_options_keys(options, IMAGE_KEY, LABEL_KEY, SUBSET, &job.source, error);
+    if (status == RUE_OK) status = rue_data_options_keys(options, &job.source, error);
     if (status != RUE_OK) return status;
     const char *source = rue_options_arguments(options)[0];
     status = rue_prepare_convert(source, destination, &job, progress, done, error);
@@ -202,7 +187,7 @@ static rue_status prepare(const struct rue_options *options, struct rue_progress
 
 static rue_status run_prepare(const struct rue_options *options, rue_error *error)
 {
-    bool quiet = rue_options_flag(options, QUIET);
+    bool quiet = rue_options_flag(options, "quiet");
     struct rue_progress progress = rue_progress_open(quiet);
     struct rue_prepared done = {0};
     rue_status status = prepare(options, &progress, &done, error);

@@ -17,12 +17,10 @@
 
 #define PLOTS "plots"
 
-enum { OUT, QUIET };
-
 static const struct rue_option options_table[] = {
-    [OUT] = {"out", RUE_OPTION_OUTPUT, "DIR", NULL, "folder for the report [the study's folder]", 0, 0, NULL,
-             .set_by = RUE_SET_BY_USER},
-    [QUIET] = {RUE_STUDY_OPTION_QUIET},
+    {"out", RUE_OPTION_OUTPUT, "DIR", NULL, "folder for the report [the study's folder]",
+     .set_by = RUE_SET_BY_USER},
+    {RUE_STUDY_OPTION_QUIET},
 };
 
 /* A page with what its writers need. */
@@ -142,7 +140,7 @@ static rue_status report(const struct rue_record *record, const struct rue_optio
     struct rue_page page = {0};
     rue_status status = rue_record_findings(record, &record->last->rules, &findings, error);
     if (status != RUE_OK) return status;
-    const char *folder = rue_options_text(options, OUT);
+    const char *folder = rue_options_text(options, "out");
     if (record->is_current) findings->ledger = &record->last->ledger;
     status = rue_record_trials_open(record, findings, &trials, error);
     if (status == RUE_OK) status = rue_study_page_make(findings, &page, error);
@@ -150,7 +148,7 @@ static rue_status report(const struct rue_record *record, const struct rue_optio
     if (status == RUE_OK) status = read;
     if (status == RUE_OK)
         status = write_files(findings, &page, folder ? folder : findings->folder,
-                             rue_options_flag(options, QUIET), error);
+                             rue_options_flag(options, "quiet"), error);
     rue_page_close(&page);
     rue_findings_close(findings);
     return status;

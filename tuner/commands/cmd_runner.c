@@ -3,23 +3,19 @@
 #include "runner_server.h"
 #include "study_options.h"
 
-enum { CONNECT, RUNNER, DRY_RUN };
-
 static const struct rue_option options_table[] = {
-    [CONNECT] = {.name = "connect",
-                 .kind = RUE_OPTION_FLAG,
-                 .help = "serve the tuner that launched this rank",
-                 .set_by = RUE_SET_BY_FLAG,
-                 .more = "'rue tune --launch' starts it in each rank, with the address in RUE_TUNER."},
-    [RUNNER] = {RUE_STUDY_OPTION_RUNNER},
-    [DRY_RUN] = {.name = "dry-run", .kind = RUE_OPTION_FLAG, .help = "write no index files next to shards"},
+    {"connect", RUE_OPTION_FLAG, NULL, NULL, "serve the tuner that launched this rank",
+     .set_by = RUE_SET_BY_FLAG,
+     .more = "'rue tune --launch' starts it in each rank, with the address in RUE_TUNER."},
+    {RUE_STUDY_OPTION_RUNNER},
+    {"dry-run", RUE_OPTION_FLAG, NULL, NULL, "write no index files next to shards"},
 };
 
 static rue_status run_runner(const struct rue_options *options, rue_error *error)
 {
-    if (rue_options_flag(options, CONNECT))
-        return rue_rank_agent_serve(rue_options_text(options, RUNNER), error);
-    return rue_runner_serve(stdin, stdout, rue_options_flag(options, DRY_RUN), error);
+    if (rue_options_flag(options, "connect"))
+        return rue_rank_agent_serve(rue_options_text(options, "runner"), error);
+    return rue_runner_serve(stdin, stdout, rue_options_flag(options, "dry-run"), error);
 }
 
 const struct rue_command rue_command_runner = {

@@ -22,71 +22,43 @@
 #include "terminal.h"
 #include "units.h"
 
-enum {
-    BATCH_SIZE,
-    NUM_WORKERS,
-    KNOB,
-    RANKS,
-    MODEL,
-    DEVICE,
-    IMAGES,
-    SHARE,
-    BUDGET = SHARE + RUE_SHARE_OPTIONS,
-    TRIAL_TIMEOUT,
-    PERIOD,
-    WORKLOAD,
-    IMAGE_KEY = WORKLOAD + RUE_WORKLOAD_OPTIONS,
-    LABEL_KEY,
-    SUBSET,
-    RUNNER,
-    RUNNER_FD,
-    LAUNCH,
-    JOIN,
-    OUT = JOIN + RUE_JOIN_OPTIONS,
-    FRESH,
-    MAX_MEMORY,
-    DRY_RUN,
-    JSON,
-    QUIET
-};
-
 enum { USUAL_IMAGES = 4096 };
 
 static const struct rue_option options_table[] = {
-    [BATCH_SIZE] = {"batch-size", RUE_OPTION_LIST, "LIST", NULL, "batch sizes of the curve [16 to 256]", 0, 0,
-                    NULL, .more = "The curve of the workers is measured at the batch size nearest to 64."},
-    [NUM_WORKERS] = {"num-workers", RUE_OPTION_LIST, "LIST", NULL, "workers of the curve [0..8]", 0, 0, NULL,
-                     .more = "The curve of the batch sizes is measured at the number nearest to 4."},
-    [KNOB] = {RUE_STUDY_OPTION_KNOB,
-              .more = "One value, such as max_queue_size=8; the curves have the default of every other "
-                      "knob. It may be repeated."},
-    [RANKS] = {RUE_OPTION_RANKS},
-    [MODEL] = {"model", RUE_OPTION_LIST, "LIST", NULL, "models such as resnet50,sleep:2ms/image [none]", 0, 0,
-               NULL, .more = "With none, batches are loaded and not consumed."},
-    [DEVICE] = {RUE_STUDY_OPTION_DEVICE},
-    [IMAGES] = {"images", RUE_OPTION_COUNT, "N", NULL, "images in each trial [one epoch, at most 4096]", 1,
-                UINT64_C(1) << 40, NULL},
-    RUE_SHARE_OPTION_ROWS(SHARE),
-    [BUDGET] = {"budget", RUE_OPTION_BUDGET, "LIMIT", "5m",
-                "limit of the whole run, such as 300s or 500trials", 0, 0, NULL},
-    [TRIAL_TIMEOUT] = {RUE_STUDY_OPTION_TRIAL_TIMEOUT},
-    [PERIOD] = {"period", RUE_OPTION_DURATION, "TIME", "500ms", "time between samples of resource use", 0, 0,
-                NULL, .group = RUE_GROUP_OUTPUT},
-    RUE_WORKLOAD_OPTION_ROWS(WORKLOAD)[IMAGE_KEY] = {RUE_DATA_IMAGE_KEY},
-    [LABEL_KEY] = {RUE_DATA_LABEL_KEY},
-    [SUBSET] = {RUE_DATA_SUBSET},
-    [RUNNER] = {RUE_STUDY_OPTION_RUNNER},
-    [RUNNER_FD] = {RUE_STUDY_OPTION_RUNNER_FD},
-    [LAUNCH] = {RUE_OPTION_LAUNCH},
-    RUE_JOIN_OPTION_ROWS(JOIN),
-    [OUT] = {"out", RUE_OPTION_OUTPUT, "DIR", NULL, "folder for the results [rue-out/<data>-scale]", 0, 0,
-             NULL, .set_by = RUE_SET_BY_FLAG},
-    [FRESH] = {RUE_STUDY_OPTION_FRESH},
-    [MAX_MEMORY] = {RUE_STUDY_OPTION_MAX_MEMORY},
-    [DRY_RUN] = {"dry-run", RUE_OPTION_FLAG, NULL, NULL, "probe the loader, show the plan and its cost, stop",
-                 0, 0, NULL},
-    [JSON] = {RUE_STUDY_OPTION_JSON},
-    [QUIET] = {RUE_STUDY_OPTION_QUIET},
+    {"batch-size", RUE_OPTION_LIST, "LIST", NULL, "batch sizes of the curve [16 to 256]",
+     .more = "The curve of the workers is measured at the batch size nearest to 64."},
+    {"num-workers", RUE_OPTION_LIST, "LIST", NULL, "workers of the curve [0..8]",
+     .more = "The curve of the batch sizes is measured at the number nearest to 4."},
+    {RUE_STUDY_OPTION_KNOB,
+     .more = "One value, such as max_queue_size=8; the curves have the default of every other "
+             "knob. It may be repeated."},
+    {RUE_OPTION_RANKS},
+    {"model", RUE_OPTION_LIST, "LIST", NULL, "models such as resnet50,sleep:2ms/image [none]",
+     .more = "With none, batches are loaded and not consumed."},
+    {RUE_STUDY_OPTION_DEVICE},
+    {"images", RUE_OPTION_COUNT, "N", NULL, "images in each trial [one epoch, at most 4096]", .min = 1,
+     .max = UINT64_C(1) << 40},
+    {RUE_OPTION_RANK},
+    {RUE_OPTION_WORLD_SIZE},
+    {"budget", RUE_OPTION_BUDGET, "LIMIT", "5m", "limit of the whole run, such as 300s or 500trials"},
+    {RUE_STUDY_OPTION_TRIAL_TIMEOUT},
+    {"period", RUE_OPTION_DURATION, "TIME", "500ms", "time between samples of resource use",
+     .group = RUE_GROUP_OUTPUT},
+    RUE_WORKLOAD_OPTION_ROWS{RUE_DATA_IMAGE_KEY},
+    {RUE_DATA_LABEL_KEY},
+    {RUE_DATA_SUBSET},
+    {RUE_STUDY_OPTION_RUNNER},
+    {RUE_STUDY_OPTION_RUNNER_FD},
+    {RUE_OPTION_LAUNCH},
+    {RUE_OPTION_LISTEN},
+    {RUE_OPTION_LAUNCH_TIMEOUT},
+    {"out", RUE_OPTION_OUTPUT, "DIR", NULL, "folder for the results [rue-out/<data>-scale]",
+     .set_by = RUE_SET_BY_FLAG},
+    {RUE_STUDY_OPTION_FRESH},
+    {RUE_STUDY_OPTION_MAX_MEMORY},
+    {"dry-run", RUE_OPTION_FLAG, NULL, NULL, "probe the loader, show the plan and its cost, stop"},
+    {RUE_STUDY_OPTION_JSON},
+    {RUE_STUDY_OPTION_QUIET},
 };
 
 static const struct rue_report rows_file = {.file = "scale.csv", .mark = RUE_SCALING_MARK},
@@ -100,24 +72,24 @@ static struct rue_study_goal read_scale_goal(const struct rue_options *options)
         .data.count = (size_t)rue_options_argument_count(options),
         .data.paths = rue_options_arguments(options),
         .data.modes = {true, true},
-        .models.device = rue_options_text(options, DEVICE),
-        .models.names = rue_options_text(options, MODEL),
-        .job.images = rue_options_number(options, IMAGES),
+        .models.device = rue_options_text(options, "device"),
+        .models.names = rue_options_text(options, "model"),
+        .job.images = rue_options_number(options, "images"),
         .job.epoch_most = USUAL_IMAGES,
         .space.curves = true,
         .search.strategy = "grid",
-        .search.budget = rue_options_budget(options, BUDGET),
+        .search.budget = rue_options_budget(options, "budget"),
         .search.confidence = RUE_DEFAULT_CONFIDENCE,
         .search.repeats = 1,
         .search.rules = {.top_n = 3, .set_epsilon_ratio = 0.02, .confidence = RUE_DEFAULT_CONFIDENCE},
-        .loader.trial_timeout_ns = rue_options_number(options, TRIAL_TIMEOUT),
-        .loader.memory_bytes = rue_options_number(options, MAX_MEMORY),
+        .loader.trial_timeout_ns = rue_options_number(options, "trial-timeout"),
+        .loader.memory_bytes = rue_options_number(options, "max-memory"),
         .loader.workload = rue_workload_from_options(options),
-        .output.folder = rue_options_text(options, OUT),
+        .output.folder = rue_options_text(options, "out"),
         .output.name_suffix = "-scale",
         .output.reports = files,
-        .output.fresh = rue_options_flag(options, FRESH) && !rue_options_flag(options, DRY_RUN),
-        .output.dry_run = rue_options_flag(options, DRY_RUN),
+        .output.fresh = rue_options_flag(options, "fresh") && !rue_options_flag(options, "dry-run"),
+        .output.dry_run = rue_options_flag(options, "dry-run"),
         .output.command_line = rue_options_command_line(options),
     };
     return goal;
@@ -146,8 +118,8 @@ static rue_status show_results(const struct rue_options *options, const struct r
     const struct rue_report_style style = rue_terminal_style(stdout, RUE_TABLE_COLUMNS);
     rue_status status = results->findings->unsaved ? RUE_OK : write_files(&study->setup, results, error);
     if (status != RUE_OK) return status;
-    return rue_options_flag(options, JSON) ? rue_scaling_json(results, stdout, error)
-                                           : rue_scaling_show(results, &style, stdout, error);
+    return rue_options_flag(options, "json") ? rue_scaling_json(results, stdout, error)
+                                             : rue_scaling_show(results, &style, stdout, error);
 }
 
 static rue_status show_scaling(const struct rue_options *options, const struct rue_study *study,
@@ -191,8 +163,8 @@ static rue_status perform_and_show(struct rue_study *study, const struct rue_opt
     struct rue_findings *findings = NULL;
     struct rue_monitor *monitor;
     rue_error shown = {0};
-    rue_status status =
-        rue_monitor_open(study->ledger.clock.start_ns, rue_options_number(options, PERIOD), &monitor, error);
+    rue_status status = rue_monitor_open(study->ledger.clock.start_ns, rue_options_number(options, "period"),
+                                         &monitor, error);
     if (status != RUE_OK) return status;
     status = rue_study_perform(study, error);
     if (status == RUE_OK) status = rue_study_findings(study, &findings, error);
@@ -214,7 +186,7 @@ static rue_status scale(const struct rue_study_goal *goal, const struct rue_opti
     struct rue_study *study = NULL;
     rue_status status = rue_study_open(goal, progress, &study, error);
     if (status == RUE_OK) status = rue_study_plan(study, error);
-    if (status == RUE_OK) rue_plan_show(study, options, rue_options_flag(options, QUIET));
+    if (status == RUE_OK) rue_plan_show(study, options, rue_options_flag(options, "quiet"));
     if (status == RUE_OK && !goal->output.dry_run) status = perform_and_show(study, options, error);
     rue_study_close(study);
     return status;
@@ -223,11 +195,11 @@ static rue_status scale(const struct rue_study_goal *goal, const struct rue_opti
 static rue_status run_scale(const struct rue_options *options, rue_error *error)
 {
     struct rue_study_goal goal = read_scale_goal(options);
-    if (rue_options_number(options, PERIOD) < RUE_NS_PER_MS)
+    if (rue_options_number(options, "period") < RUE_NS_PER_MS)
         return rue_fail(error, RUE_USAGE,
                         "%s: sampling more often than every 1ms would disturb the trials: give 1ms or more",
-                        rue_options_origin(options, PERIOD));
-    if (goal.output.dry_run && rue_options_flag(options, JSON))
+                        rue_options_origin(options, "period"));
+    if (goal.output.dry_run && rue_options_flag(options, "json"))
         return rue_fail(error, RUE_USAGE, "--dry-run prints the plan as text: remove --json");
     rue_status status = rue_deployment_read(options, goal.data.count, &goal.loader.deployment, error);
     if (status == RUE_OK) status = rue_runner_address_read(options, &goal.loader.runner, error);
@@ -235,10 +207,9 @@ static rue_status run_scale(const struct rue_options *options, rue_error *error)
     if (own && !goal.models.names) goal.models.names = "none";
     if (status == RUE_OK) status = rue_workload_settle(options, &goal.loader.workload, error);
     if (status == RUE_OK) status = rue_knob_choices_read(options, &goal.space.knobs, error);
-    if (status == RUE_OK)
-        status = rue_data_options_keys(options, IMAGE_KEY, LABEL_KEY, SUBSET, &goal.data.keys, error);
+    if (status == RUE_OK) status = rue_data_options_keys(options, &goal.data.keys, error);
     if (status != RUE_OK) return status;
-    struct rue_progress progress = rue_progress_open(rue_options_flag(options, QUIET));
+    struct rue_progress progress = rue_progress_open(rue_options_flag(options, "quiet"));
     rue_suspension_install();
     status = scale(&goal, options, &progress, error);
     for (size_t i = 0; i < goal.data.count && own; i++)

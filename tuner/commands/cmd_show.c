@@ -12,25 +12,21 @@
 #include "trial_life.h"
 #include "wrap.h"
 
-enum { TOP_N, OBJECTIVE, WEIGHTS, SET_EPSILON, DETAILS, TRIAL, TRIALS, JSON };
-
 #define AS_STUDY " [as the study]"
 
 static const struct rue_option options_table[] = {
-    [TOP_N] = {RUE_RANKING_TOP_N(NULL, AS_STUDY)},
-    [OBJECTIVE] = {RUE_RANKING_OBJECTIVE(NULL, AS_STUDY)},
-    [WEIGHTS] = {RUE_RANKING_WEIGHTS(AS_STUDY)},
-    [SET_EPSILON] = {RUE_RANKING_SET_EPSILON(NULL, AS_STUDY)},
-    [DETAILS] = {RUE_STUDY_OPTION_DETAILS},
-    [TRIAL] = {"trial", RUE_OPTION_COUNT, "N", NULL, "show only the trial with this number", 1, INT64_MAX,
-               NULL, .set_by = RUE_SET_BY_FLAG,
-               .more = "Its request, outcome, parts of its time, batches, what was expected of it, and the "
-                       "command that repeats it. --trials lists the numbers."},
-    [TRIALS] = {"trials", RUE_OPTION_FLAG, NULL, NULL, "print the trials as CSV", 0, 0, NULL},
-    [JSON] = {RUE_STUDY_OPTION_JSON},
+    {RUE_RANKING_TOP_N(NULL, AS_STUDY)},
+    {RUE_RANKING_OBJECTIVE(NULL, AS_STUDY)},
+    {RUE_RANKING_WEIGHTS(AS_STUDY)},
+    {RUE_RANKING_SET_EPSILON(NULL, AS_STUDY)},
+    {RUE_STUDY_OPTION_DETAILS},
+    {"trial", RUE_OPTION_COUNT, "N", NULL, "show only the trial with this number", .min = 1, .max = INT64_MAX,
+     .set_by = RUE_SET_BY_FLAG,
+     .more = "Its request, outcome, parts of its time, batches, what was expected of it, and the "
+             "command that repeats it. --trials lists the numbers."},
+    {"trials", RUE_OPTION_FLAG, NULL, NULL, "print the trials as CSV"},
+    {RUE_STUDY_OPTION_JSON},
 };
-
-static const struct rue_ranking_options ranking_options = {TOP_N, OBJECTIVE, WEIGHTS, SET_EPSILON};
 
 static rue_status list_trials(const struct rue_record *record, struct rue_findings *findings,
                               const struct rue_report_style *style, rue_error *error)
@@ -57,14 +53,16 @@ static void put_other_trials(size_t others, const struct rue_report_style *style
 static rue_status report(const struct rue_record *record, const struct rue_options *options,
                          struct rue_findings *findings, rue_error *error)
 {
+    static const char *const rules[] = {"top-n", "objective", "weights", "set-epsilon"};
     struct rue_report_style style = rue_terminal_style(stdout, RUE_TABLE_COLUMNS);
     style.maps = true;
-    style.brief = !rue_options_flag(options, DETAILS);
-    if (rue_options_flag(options, TRIALS)) return list_trials(record, findings, &style, error);
-    bool json = rue_options_flag(options, JSON);
+    style.brief = !rue_options_flag(options, "details");
+    if (rue_options_flag(options, "trials")) return list_trials(record, findings, &style, error);
+    bool json = rue_options_flag(options, "json");
     const struct rue_report *shown = json ? &rue_report_json : &rue_report_table;
     bool unchanged = record->is_current && !record->running;
-    for (size_t i = TOP_N; i <= SET_EPSILON; i++) unchanged &= !rue_options_origin(options, i)[0];
+    for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
+        unchanged &= !rue_options_text(options, rules[i]);
     if (unchanged) findings->ledger = &record->last->ledger;
     rue_status status = shown->render(findings, &style, stdout, error);
     if (status != RUE_OK) return status;
@@ -78,10 +76,10 @@ static rue_status show_trial(const struct rue_record *record, const struct rue_o
 {
     struct rue_trial_life life;
     struct rue_report_style style = rue_terminal_style(stdout, RUE_TABLE_COLUMNS);
-    style.brief = !rue_options_flag(options, DETAILS);
+    style.brief = !rue_options_flag(options, "details");
     rue_status status =
-        rue_trial_life_read(record, findings, rue_options_number(options, TRIAL), &life, error);
-    if (status == RUE_OK && rue_options_flag(options, JSON))
+        rue_trial_life_read(record, findings, rue_options_number(options, "trial"), &life, error);
+    if (status == RUE_OK && rue_options_flag(options, "json"))
         status = rue_json_write(rue_trial_json(&life), stdout, error);
     else if (status == RUE_OK)
         status = rue_trial_write(&life, &style, stdout, error);
@@ -94,13 +92,12 @@ static rue_status show_record(const struct rue_record *record, const struct rue_
 {
     struct rue_findings *findings;
     struct rue_ranking_rules rules;
-    rue_status status =
-        rue_ranking_rules_read(options, &ranking_options, &record->last->rules, &rules, error);
+    rue_status status = rue_ranking_rules_read(options, &record->last->rules, &rules, error);
     if (status != RUE_OK) return status;
     status = rue_record_findings(record, &rules, &findings, error);
     rue_ranking_rules_close(&rules);
     if (status != RUE_OK) return status;
-    status = (rue_options_given(options, TRIAL) ? show_trial : report)(record, options, findings, error);
+    status = (rue_options_given(options, "trial") ? show_trial : report)(record, options, findings, error);
     rue_findings_close(findings);
     return status;
 }
@@ -108,10 +105,10 @@ static rue_status show_record(const struct rue_record *record, const struct rue_
 static rue_status run_show(const struct rue_options *options, rue_error *error)
 {
     struct rue_record record;
-    bool one = rue_options_given(options, TRIAL);
-    if (rue_options_flag(options, TRIALS) && rue_options_flag(options, JSON))
+    bool one = rue_options_given(options, "trial");
+    if (rue_options_flag(options, "trials") && rue_options_flag(options, "json"))
         return rue_fail(error, RUE_USAGE, "--trials prints CSV: remove --json, or query study.db");
-    if (rue_options_flag(options, TRIALS) && one)
+    if (rue_options_flag(options, "trials") && one)
         return rue_fail(error, RUE_USAGE, "--trial shows one trial, --trials all: remove one of them");
     rue_status status = rue_record_read(rue_options_arguments(options)[0], &record, error);
     if (status != RUE_OK) return status;

@@ -21,56 +21,6 @@
 #include "terminal.h"
 #include "units.h"
 
-enum {
-    MODEL,
-    BATCH_SIZE,
-    NUM_WORKERS,
-    MODE,
-    IMAGES,
-    BUDGET,
-    DEVICE,
-    RUNNER,
-    RUNNER_FD,
-    LAUNCH,
-    FARM,
-    JOIN,
-    OUT = JOIN + RUE_JOIN_OPTIONS,
-    DRY_RUN,
-    PREFETCH_FACTOR,
-    PARALLELISM,
-    PIN_MEMORY,
-    KNOB,
-    MAX_WORKERS,
-    MAX_MEMORY,
-    BATCHES,
-    GOAL,
-    MAX_FIRST_BATCH,
-    GPUS,
-    SHARE,
-    STRATEGY = SHARE + RUE_SHARE_OPTIONS,
-    EPSILON,
-    CONFIDENCE,
-    REPEATS,
-    PRIOR,
-    SAMPLE,
-    WORKLOAD,
-    IMAGE_KEY = WORKLOAD + RUE_WORKLOAD_OPTIONS,
-    LABEL_KEY,
-    SUBSET,
-    BASELINE,
-    OBJECTIVE,
-    WEIGHTS,
-    TOP_N,
-    SET_EPSILON,
-    DETAILS,
-    JSON,
-    QUIET,
-    FRESH,
-    TRIAL_TIMEOUT,
-    TABLE,
-    MAP
-};
-
 /* Keeps batches * largest batch size within the limit of --images. */
 enum { BATCHES_MAX = 1 << 24, WORKERS_MAX = 65536 };
 
@@ -82,145 +32,135 @@ static const char *const parallelisms[] = {"batch", "sample", NULL};
 static const char *const booleans[] = {"true", "false", NULL};
 
 static const struct rue_option options_table[] = {
-    [MODEL] = {"model", RUE_OPTION_LIST, "LIST", NULL, "models such as resnet50,vit_b_16 [4 of varied cost]",
-               0, 0, NULL,
-               .more = "Models are simulated: they sleep as long as a batch takes on --device. 'rue models' "
-                       "lists the catalogue; sleep:2ms/image is a model with a cost of your own, and none "
-                       "consumes batches at once."},
-    [BATCH_SIZE] = {"batch-size", RUE_OPTION_LIST, "LIST", NULL, "batch sizes, such as 32,64,128 [16 to 256]",
-                    0, 0, NULL},
-    [NUM_WORKERS] = {"num-workers", RUE_OPTION_LIST, "LIST", NULL,
-                     "workers, such as 0..8 [0 to twice the CPUs]", 0, 0, NULL},
-    [MODE] = {"mode", RUE_OPTION_WORD, "MODE", "all", "raw, preprocessed or all data", 0, 0, modes,
-              .more = "Preprocessed data are tensors that are only read. Raw data alone are compared with a "
-                      "preprocessed sample of themselves."},
-    [IMAGES] = {"images", RUE_OPTION_COUNT, "N", NULL, "images in the job to tune for [one epoch]", 1,
-                UINT64_C(1) << 40, NULL},
-    [BUDGET] = {"budget", RUE_OPTION_BUDGET, "LIMIT", NULL, "time for the whole run, such as 5m [2m]", 0, 0,
-                NULL,
-                .more = "500trials limits the trials instead. With --table it is a share of the time of "
-                        "the whole table [10%]."},
-    [DEVICE] = {RUE_STUDY_OPTION_DEVICE},
-    [RUNNER] = {RUE_STUDY_OPTION_RUNNER},
-    [RUNNER_FD] = {RUE_STUDY_OPTION_RUNNER_FD},
-    [LAUNCH] = {RUE_OPTION_LAUNCH},
-    [FARM] = {RUE_OPTION_FARM},
-    RUE_JOIN_OPTION_ROWS(JOIN),
-    [OUT] = {"out", RUE_OPTION_OUTPUT, "DIR", NULL, "folder for the results [rue-out/<data>]", 0, 0, NULL,
-             .set_by = RUE_SET_BY_USER},
-    [DRY_RUN] = {"dry-run", RUE_OPTION_FLAG, NULL, NULL, "probe the loader, show the plan and its cost, stop",
-                 0, 0, NULL},
+    {"model", RUE_OPTION_LIST, "LIST", NULL, "models such as resnet50,vit_b_16 [4 of varied cost]",
+     .more = "Models are simulated: they sleep as long as a batch takes on --device. 'rue models' "
+             "lists the catalogue; sleep:2ms/image is a model with a cost of your own, and none "
+             "consumes batches at once."},
+    {"batch-size", RUE_OPTION_LIST, "LIST", NULL, "batch sizes, such as 32,64,128 [16 to 256]"},
+    {"num-workers", RUE_OPTION_LIST, "LIST", NULL, "workers, such as 0..8 [0 to twice the CPUs]"},
+    {"mode", RUE_OPTION_WORD, "MODE", "all", "raw, preprocessed or all data", .words = modes,
+     .more = "Preprocessed data are tensors that are only read. Raw data alone are compared with a "
+             "preprocessed sample of themselves."},
+    {"images", RUE_OPTION_COUNT, "N", NULL, "images in the job to tune for [one epoch]", .min = 1,
+     .max = UINT64_C(1) << 40},
+    {"budget", RUE_OPTION_BUDGET, "LIMIT", NULL, "time for the whole run, such as 5m [2m]",
+     .more = "500trials limits the trials instead. With --table it is a share of the time of "
+             "the whole table [10%]."},
+    {RUE_STUDY_OPTION_DEVICE},
+    {RUE_STUDY_OPTION_RUNNER},
+    {RUE_STUDY_OPTION_RUNNER_FD},
+    {RUE_OPTION_LAUNCH},
+    {RUE_OPTION_FARM},
+    {RUE_OPTION_LISTEN},
+    {RUE_OPTION_LAUNCH_TIMEOUT},
+    {"out", RUE_OPTION_OUTPUT, "DIR", NULL, "folder for the results [rue-out/<data>]",
+     .set_by = RUE_SET_BY_USER},
+    {"dry-run", RUE_OPTION_FLAG, NULL, NULL, "probe the loader, show the plan and its cost, stop"},
 
-    [PREFETCH_FACTOR] = {"prefetch-factor", RUE_OPTION_LIST, "LIST", NULL,
-                         "batches in flight per worker, such as 2,4 [2]", 0, 0, NULL,
-                         .group = RUE_GROUP_SPACE},
-    [PARALLELISM] = {"parallelism", RUE_OPTION_LIST, "LIST", NULL, "batch, sample or batch,sample [batch]", 0,
-                     0, parallelisms, .group = RUE_GROUP_SPACE,
-                     .more = "What a worker loads at a time: a whole batch, or single images of a batch that "
-                             "all workers fill together."},
-    [PIN_MEMORY] = {"pin-memory", RUE_OPTION_LIST, "LIST", NULL,
-                    "page-locked batches: true, false or true,false [true]", 0, 0, booleans,
-                    .group = RUE_GROUP_SPACE,
-                    .more = "Copies from page-locked memory to a GPU run while the GPU computes."},
-    [KNOB] = {RUE_STUDY_OPTION_KNOB,
-              .more = "Example: multiprocessing_context=fork,spawn. It may be repeated."},
-    [MAX_WORKERS] = {"max-workers", RUE_OPTION_COUNT, "N", NULL, "largest number of workers to try", 0,
-                     WORKERS_MAX, NULL, .group = RUE_GROUP_SPACE, .usual = "no limit"},
-    [MAX_MEMORY] = {RUE_STUDY_OPTION_MAX_MEMORY},
+    {"prefetch-factor", RUE_OPTION_LIST, "LIST", NULL, "batches in flight per worker, such as 2,4 [2]",
+     .group = RUE_GROUP_SPACE},
+    {"parallelism", RUE_OPTION_LIST, "LIST", NULL, "batch, sample or batch,sample [batch]",
+     .words = parallelisms, .group = RUE_GROUP_SPACE,
+     .more = "What a worker loads at a time: a whole batch, or single images of a batch that "
+             "all workers fill together."},
+    {"pin-memory", RUE_OPTION_LIST, "LIST", NULL, "page-locked batches: true, false or true,false [true]",
+     .words = booleans, .group = RUE_GROUP_SPACE,
+     .more = "Copies from page-locked memory to a GPU run while the GPU computes."},
+    {RUE_STUDY_OPTION_KNOB, .more = "Example: multiprocessing_context=fork,spawn. It may be repeated."},
+    {"max-workers", RUE_OPTION_COUNT, "N", NULL, "largest number of workers to try", .max = WORKERS_MAX,
+     .group = RUE_GROUP_SPACE, .usual = "no limit"},
+    {RUE_STUDY_OPTION_MAX_MEMORY},
 
-    [BATCHES] = {"batches", RUE_OPTION_COUNT, "N", NULL, "length of the job in largest batches", 1,
-                 BATCHES_MAX, NULL, .group = RUE_GROUP_JOB, .usual = "from --images",
-                 .more = "It replaces --images: N times the largest batch size."},
-    [GOAL] = {"goal", RUE_OPTION_WORD, "WHAT", "time", "optimise time, throughput or first-batch", 0, 0,
-              rue_goal_names, .group = RUE_GROUP_JOB,
-              .more = "The time of the job, the steady throughput, or the time until the first batch."},
-    [MAX_FIRST_BATCH] = {"max-first-batch", RUE_OPTION_DURATION, "TIME", NULL,
-                         "latest time of the first batch, such as 500ms", 0, 0, NULL, .group = RUE_GROUP_JOB,
-                         .usual = "no limit"},
-    [GPUS] = {RUE_OPTION_GPUS},
-    RUE_SHARE_OPTION_ROWS(SHARE),
+    {"batches", RUE_OPTION_COUNT, "N", NULL, "length of the job in largest batches", .min = 1,
+     .max = BATCHES_MAX, .group = RUE_GROUP_JOB, .usual = "from --images",
+     .more = "It replaces --images: N times the largest batch size."},
+    {"goal", RUE_OPTION_WORD, "WHAT", "time", "optimise time, throughput or first-batch",
+     .words = rue_goal_names, .group = RUE_GROUP_JOB,
+     .more = "The time of the job, the steady throughput, or the time until the first batch."},
+    {"max-first-batch", RUE_OPTION_DURATION, "TIME", NULL, "latest time of the first batch, such as 500ms",
+     .group = RUE_GROUP_JOB, .usual = "no limit"},
+    {RUE_OPTION_GPUS},
+    {RUE_OPTION_RANK},
+    {RUE_OPTION_WORLD_SIZE},
 
-    [STRATEGY] = {"strategy", RUE_OPTION_WORD, "NAME", RUE_STRATEGY_AUTO, "grid, duel or auto", 0, 0,
-                  rue_strategy_names, .group = RUE_GROUP_BUDGET,
-                  .more = "grid measures every configuration. duel predicts all configurations and measures "
-                          "those that can change the answer. auto is grid where the budget is ample for it, "
-                          "else duel."},
-    [EPSILON] = {"epsilon", RUE_OPTION_PERCENTAGE, "PERCENT", "0.5%",
-                 "stop when no other can be PERCENT better", 1, 5000, NULL, .group = RUE_GROUP_BUDGET,
-                 .more =
-                     "In points of mean regret, against the best single configuration. For strategies that "
-                     "predict."},
-    [CONFIDENCE] = {"confidence", RUE_OPTION_PERCENTAGE, "PERCENT", "95%",
-                    "confidence required for --epsilon", 5000, 9900, NULL, .group = RUE_GROUP_BUDGET},
-    [REPEATS] = {"repeats", RUE_OPTION_COUNT, "N", "1", "measure each configuration N times", 1, 1000, NULL,
-                 .group = RUE_GROUP_BUDGET},
-    [PRIOR] = {"prior", RUE_OPTION_PATH, "STUDY", NULL, "start from an earlier study, such as rue-out/photos",
-               0, 0, NULL, .group = RUE_GROUP_BUDGET, .usual = "none"},
+    {"strategy", RUE_OPTION_WORD, "NAME", RUE_STRATEGY_AUTO, "grid, duel or auto",
+     .words = rue_strategy_names, .group = RUE_GROUP_BUDGET,
+     .more = "grid measures every configuration. duel predicts all configurations and measures "
+             "those that can change the answer. auto is grid where the budget is ample for it, "
+             "else duel."},
+    {"epsilon", RUE_OPTION_PERCENTAGE, "PERCENT", "0.5%", "stop when no other can be PERCENT better",
+     .min = 1, .max = 5000, .group = RUE_GROUP_BUDGET,
+     .more = "In points of mean regret, against the best single configuration. For strategies that "
+             "predict."},
+    {"confidence", RUE_OPTION_PERCENTAGE, "PERCENT", "95%", "confidence required for --epsilon", .min = 5000,
+     .max = 9900, .group = RUE_GROUP_BUDGET},
+    {"repeats", RUE_OPTION_COUNT, "N", "1", "measure each configuration N times", .min = 1, .max = 1000,
+     .group = RUE_GROUP_BUDGET},
+    {"prior", RUE_OPTION_PATH, "STUDY", NULL, "start from an earlier study, such as rue-out/photos",
+     .group = RUE_GROUP_BUDGET, .usual = "none"},
 
-    [SAMPLE] = {"sample", RUE_OPTION_COUNT, "N", "1024", "raw images to convert for the comparison", 1,
-                1000000, NULL, .group = RUE_GROUP_DATA},
-    RUE_WORKLOAD_OPTION_ROWS(WORKLOAD)[IMAGE_KEY] = {RUE_DATA_IMAGE_KEY},
-    [LABEL_KEY] = {RUE_DATA_LABEL_KEY},
-    [SUBSET] = {RUE_DATA_SUBSET},
+    {"sample", RUE_OPTION_COUNT, "N", "1024", "raw images to convert for the comparison", .min = 1,
+     .max = 1000000, .group = RUE_GROUP_DATA},
+    RUE_WORKLOAD_OPTION_ROWS{RUE_DATA_IMAGE_KEY},
+    {RUE_DATA_LABEL_KEY},
+    {RUE_DATA_SUBSET},
 
-    [BASELINE] = {"baseline", RUE_OPTION_LIST, "LIST", RUE_BASELINE_USUAL, "the configuration you use today",
-                  0, 0, NULL, .group = RUE_GROUP_ANSWER,
-                  .more = "Example: batch_size=32,num_workers=2. The result says how much faster the "
-                          "recommendation is. usual: no workers, and as many workers as CPUs. none: no "
-                          "comparison."},
-    [OBJECTIVE] = {RUE_RANKING_OBJECTIVE("mean", "")},
-    [WEIGHTS] = {RUE_RANKING_WEIGHTS(" [1 each]")},
-    [TOP_N] = {RUE_RANKING_TOP_N("3", "")},
-    [SET_EPSILON] = {RUE_RANKING_SET_EPSILON("2%", "")},
+    {"baseline", RUE_OPTION_LIST, "LIST", RUE_BASELINE_USUAL, "the configuration you use today",
+     .group = RUE_GROUP_ANSWER,
+     .more = "Example: batch_size=32,num_workers=2. The result says how much faster the "
+             "recommendation is. usual: no workers, and as many workers as CPUs. none: no "
+             "comparison."},
+    {RUE_RANKING_OBJECTIVE("mean", "")},
+    {RUE_RANKING_WEIGHTS(" [1 each]")},
+    {RUE_RANKING_TOP_N("3", "")},
+    {RUE_RANKING_SET_EPSILON("2%", "")},
 
-    [DETAILS] = {RUE_STUDY_OPTION_DETAILS},
-    [JSON] = {RUE_STUDY_OPTION_JSON},
-    [QUIET] = {RUE_STUDY_OPTION_QUIET},
-    [FRESH] = {RUE_STUDY_OPTION_FRESH},
+    {RUE_STUDY_OPTION_DETAILS},
+    {RUE_STUDY_OPTION_JSON},
+    {RUE_STUDY_OPTION_QUIET},
+    {RUE_STUDY_OPTION_FRESH},
 
-    [TRIAL_TIMEOUT] = {RUE_STUDY_OPTION_TRIAL_TIMEOUT},
-    [TABLE] = {"table", RUE_OPTION_PATH, "FILE", NULL, "search the times of a CSV table, without trials", 0,
-               0, NULL, .group = RUE_GROUP_ADVANCED, .usual = "none",
-               .more = "To try a strategy: its trials are answered from the table, in virtual time."},
-    [MAP] = {"map", RUE_OPTION_LIST, "LIST", NULL, "columns of the table, such as time_s=seconds", 0, 0, NULL,
-             .group = RUE_GROUP_ADVANCED, .usual = "the standard names"},
+    {RUE_STUDY_OPTION_TRIAL_TIMEOUT},
+    {"table", RUE_OPTION_PATH, "FILE", NULL, "search the times of a CSV table, without trials",
+     .group = RUE_GROUP_ADVANCED, .usual = "none",
+     .more = "To try a strategy: its trials are answered from the table, in virtual time."},
+    {"map", RUE_OPTION_LIST, "LIST", NULL, "columns of the table, such as time_s=seconds",
+     .group = RUE_GROUP_ADVANCED, .usual = "the standard names"},
 };
-
-static const struct rue_ranking_options ranking_options = {TOP_N, OBJECTIVE, WEIGHTS, SET_EPSILON};
 
 static struct rue_study_goal read_tune_goal(const struct rue_options *options)
 {
-    int mode = rue_options_word(options, MODE);
+    int mode = rue_options_word(options, "mode");
     struct rue_study_goal goal = {
-        .data.table = rue_options_text(options, TABLE),
-        .data.map = rue_options_text(options, MAP),
+        .data.table = rue_options_text(options, "table"),
+        .data.map = rue_options_text(options, "map"),
         .data.count = (size_t)rue_options_argument_count(options),
         .data.paths = rue_options_arguments(options),
         .data.modes = {[RUE_RAW] = mode != 2, [RUE_PREPROCESSED] = mode != 1},
-        .models.device = rue_options_text(options, DEVICE),
-        .models.names = rue_options_text(options, MODEL),
-        .job.images = rue_options_number(options, IMAGES),
-        .job.batches = rue_options_number(options, BATCHES),
-        .data.sample_images = rue_options_number(options, SAMPLE),
-        .search.minimise = (enum rue_goal)rue_options_word(options, GOAL),
-        .search.max_first_batch_ns = rue_options_number(options, MAX_FIRST_BATCH),
-        .search.strategy = rue_strategy_names[rue_options_word(options, STRATEGY)],
-        .search.budget = rue_options_budget(options, BUDGET),
-        .search.epsilon_ratio = rue_options_ratio(options, EPSILON),
-        .search.confidence = rue_options_ratio(options, CONFIDENCE),
-        .loader.trial_timeout_ns = rue_options_number(options, TRIAL_TIMEOUT),
-        .search.repeats = (int)rue_options_number(options, REPEATS),
-        .loader.memory_bytes = rue_options_number(options, MAX_MEMORY),
-        .space.limits_workers = rue_options_text(options, MAX_WORKERS),
-        .space.max_workers = (int)rue_options_number(options, MAX_WORKERS),
-        .space.max_workers_origin = rue_options_origin(options, MAX_WORKERS),
-        .space.baseline = rue_options_text(options, BASELINE),
-        .space.baseline_origin = rue_options_origin(options, BASELINE),
+        .models.device = rue_options_text(options, "device"),
+        .models.names = rue_options_text(options, "model"),
+        .job.images = rue_options_number(options, "images"),
+        .job.batches = rue_options_number(options, "batches"),
+        .data.sample_images = rue_options_number(options, "sample"),
+        .search.minimise = (enum rue_goal)rue_options_word(options, "goal"),
+        .search.max_first_batch_ns = rue_options_number(options, "max-first-batch"),
+        .search.strategy = rue_strategy_names[rue_options_word(options, "strategy")],
+        .search.budget = rue_options_budget(options, "budget"),
+        .search.epsilon_ratio = rue_options_ratio(options, "epsilon"),
+        .search.confidence = rue_options_ratio(options, "confidence"),
+        .loader.trial_timeout_ns = rue_options_number(options, "trial-timeout"),
+        .search.repeats = (int)rue_options_number(options, "repeats"),
+        .loader.memory_bytes = rue_options_number(options, "max-memory"),
+        .space.limits_workers = rue_options_text(options, "max-workers"),
+        .space.max_workers = (int)rue_options_number(options, "max-workers"),
+        .space.max_workers_origin = rue_options_origin(options, "max-workers"),
+        .space.baseline = rue_options_text(options, "baseline"),
+        .space.baseline_origin = rue_options_origin(options, "baseline"),
         .loader.workload = rue_workload_from_options(options),
-        .output.folder = rue_options_text(options, OUT),
+        .output.folder = rue_options_text(options, "out"),
         .output.reports = rue_reports,
-        .output.fresh = rue_options_flag(options, FRESH) && !rue_options_flag(options, DRY_RUN),
-        .output.dry_run = rue_options_flag(options, DRY_RUN),
+        .output.fresh = rue_options_flag(options, "fresh") && !rue_options_flag(options, "dry-run"),
+        .output.dry_run = rue_options_flag(options, "dry-run"),
         .output.command_line = rue_options_command_line(options),
     };
     return goal;
@@ -233,8 +173,8 @@ static rue_status show_findings(const struct rue_options *options, bool compares
     struct rue_report_style style = rue_terminal_style(stdout, RUE_TABLE_COLUMNS);
     const struct rue_report *table = compares ? &rue_report_compare : &rue_report_table,
                             *json = compares ? &rue_report_compare_json : &rue_report_json;
-    style.brief = !rue_options_flag(options, DETAILS);
-    return (rue_options_flag(options, JSON) ? json : table)->render(findings, &style, stdout, error);
+    style.brief = !rue_options_flag(options, "details");
+    return (rue_options_flag(options, "json") ? json : table)->render(findings, &style, stdout, error);
 }
 
 /* What was measured is stored and shown, however the run ended. */
@@ -262,7 +202,7 @@ static rue_status tune(const struct rue_study_goal *goal, const struct rue_optio
     struct rue_study *study = NULL;
     rue_status status = rue_study_open(goal, progress, &study, error);
     if (status == RUE_OK) status = rue_study_plan(study, error);
-    if (status == RUE_OK) rue_plan_show(study, options, rue_options_flag(options, QUIET));
+    if (status == RUE_OK) rue_plan_show(study, options, rue_options_flag(options, "quiet"));
     if (status == RUE_OK && !goal->output.dry_run) status = perform_and_show(study, options, compares, error);
     rue_study_close(study);
     return status;
@@ -272,12 +212,12 @@ static rue_status tune(const struct rue_study_goal *goal, const struct rue_optio
 static rue_status choose_job(const struct rue_options *options, struct rue_study_goal *goal, rue_error *error)
 {
     if (!goal->job.images || !goal->job.batches) return RUE_OK;
-    bool by_images = rue_options_given(options, IMAGES);
-    if (by_images == rue_options_given(options, BATCHES))
+    bool by_images = rue_options_given(options, "images");
+    if (by_images == rue_options_given(options, "batches"))
         return rue_fail(error, RUE_USAGE,
                         "%s %" PRIu64 " and %s %" PRIu64 " both set the length of the job: give one",
-                        rue_options_origin(options, IMAGES), goal->job.images,
-                        rue_options_origin(options, BATCHES), goal->job.batches);
+                        rue_options_origin(options, "images"), goal->job.images,
+                        rue_options_origin(options, "batches"), goal->job.batches);
     *(by_images ? &goal->job.batches : &goal->job.images) = 0;
     return RUE_OK;
 }
@@ -285,9 +225,9 @@ static rue_status choose_job(const struct rue_options *options, struct rue_study
 /* Refuses typed options that exclude each other; settings serve all commands. */
 static rue_status check_typed(const struct rue_options *options, rue_error *error)
 {
-    const struct rue_strategy_ops *strategy = rue_strategy_find(rue_options_text(options, STRATEGY));
-    bool epsilon = rue_options_given(options, EPSILON);
-    if ((!epsilon && !rue_options_given(options, CONFIDENCE)) || !rue_options_given(options, STRATEGY))
+    const struct rue_strategy_ops *strategy = rue_strategy_find(rue_options_text(options, "strategy"));
+    bool epsilon = rue_options_given(options, "epsilon");
+    if ((!epsilon && !rue_options_given(options, "confidence")) || !rue_options_given(options, "strategy"))
         return RUE_OK;
     if (!strategy || strategy->claim) return RUE_OK;
     return rue_fail(error, RUE_USAGE,
@@ -302,9 +242,9 @@ static rue_status check_goal(const struct rue_options *options, const struct rue
     if (strategy && strategy->estimate && goal->search.minimise != RUE_GOAL_TIME)
         return rue_fail(error, RUE_USAGE,
                         "%s %s needs --strategy grid: the strategy %s predicts only the time of the job",
-                        rue_options_origin(options, GOAL), rue_goal_names[goal->search.minimise],
+                        rue_options_origin(options, "goal"), rue_goal_names[goal->search.minimise],
                         goal->search.strategy);
-    if (goal->output.dry_run && rue_options_flag(options, JSON))
+    if (goal->output.dry_run && rue_options_flag(options, "json"))
         return rue_fail(error, RUE_USAGE, "--dry-run prints the plan as text: remove --json");
     return RUE_OK;
 }
@@ -313,9 +253,9 @@ static rue_status check_goal(const struct rue_options *options, const struct rue
 static rue_status check_table(const struct rue_options *options, struct rue_study_goal *goal,
                               rue_error *error)
 {
-    if (!rue_options_text(options, BUDGET)) goal->search.budget.time_ns = RUE_STUDY_BUDGET_NS;
+    if (!rue_options_text(options, "budget")) goal->search.budget.time_ns = RUE_STUDY_BUDGET_NS;
     if (!goal->data.table) {
-        if (!rue_options_given(options, MAP)) return RUE_OK;
+        if (!rue_options_given(options, "map")) return RUE_OK;
         return rue_fail(error, RUE_USAGE, "--map names the columns of a table: it needs --table");
     }
     const char *several = rue_deployment_origin(options, &goal->loader.deployment);
@@ -338,7 +278,7 @@ static rue_status check_table(const struct rue_options *options, struct rue_stud
         if (conflicts[i].given)
             return rue_fail(error, RUE_USAGE, "%s cannot be used with --table %s: %s; remove one of them",
                             conflicts[i].option, goal->data.table, conflicts[i].why);
-    if (!rue_options_text(options, BUDGET)) goal->search.budget = (struct rue_budget){.share = TABLE_SHARE};
+    if (!rue_options_text(options, "budget")) goal->search.budget = (struct rue_budget){.share = TABLE_SHARE};
     return RUE_OK;
 }
 
@@ -351,7 +291,7 @@ static rue_status choose_farm_strategy(const struct rue_options *options, struct
         chosen ? rue_strategy_find(goal->search.strategy) : &rue_strategy_duel;
     if (!strategy->drop)
         return rue_fail(error, RUE_USAGE, "%s needs --strategy %s: %s has one trial at a time",
-                        rue_options_origin(options, FARM), rue_strategy_duel.name, strategy->name);
+                        rue_options_origin(options, "farm"), rue_strategy_duel.name, strategy->name);
     goal->search.strategy = strategy->name;
     return RUE_OK;
 }
@@ -366,18 +306,16 @@ static rue_status run_study(const struct rue_options *options, bool compares, ru
     if (status == RUE_OK) status = rue_workload_settle(options, &goal.loader.workload, error);
     if (status == RUE_OK && goal.loader.deployment.launcher.farm)
         status = choose_farm_strategy(options, &goal, error);
-    if (status == RUE_OK)
-        status = rue_data_options_keys(options, IMAGE_KEY, LABEL_KEY, SUBSET, &goal.data.keys, error);
-    if (status == RUE_OK)
-        status = rue_ranking_rules_read(options, &ranking_options, NULL, &goal.search.rules, error);
+    if (status == RUE_OK) status = rue_data_options_keys(options, &goal.data.keys, error);
+    if (status == RUE_OK) status = rue_ranking_rules_read(options, NULL, &goal.search.rules, error);
     goal.search.rules.confidence = goal.search.confidence;
     if (status == RUE_OK) status = check_goal(options, &goal, error);
     if (status != RUE_OK) return status;
-    struct rue_progress progress = rue_progress_open(rue_options_flag(options, QUIET));
+    struct rue_progress progress = rue_progress_open(rue_options_flag(options, "quiet"));
     rue_suspension_install();
     status = check_typed(options, error);
     if (status == RUE_OK) status = check_table(options, &goal, error);
-    const char *prior = rue_options_text(options, PRIOR);
+    const char *prior = rue_options_text(options, "prior");
     if (status == RUE_OK && prior) status = rue_recommendation_read(prior, &goal.search.prior, error);
     if (status == RUE_OK) status = tune(&goal, options, compares, &progress, error);
     for (size_t i = 0; i < goal.data.count && rue_runner_address_is_own(&goal.loader.runner); i++)

@@ -15,20 +15,20 @@
 #include "terminal.h"
 
 /* As the options of `rue tune`, with one value each. */
-#define KNOB_OPTION(id, name, help) \
-    [id] = {name, RUE_OPTION_LIST, "N", NULL, help " [as recommended]", 0, 0, NULL, .set_by = RUE_SET_BY_FLAG}
-
-enum { BATCH_SIZE, NUM_WORKERS, PREFETCH_FACTOR, PARALLELISM, PIN_MEMORY, KNOB, JSON };
+#define KNOB_OPTION(name, help)                                                                           \
+    {                                                                                                     \
+        name, RUE_OPTION_LIST, "N", NULL, help " [as recommended]", 0, 0, NULL, .set_by = RUE_SET_BY_FLAG \
+    }
 
 static const struct rue_option options_table[] = {
-    KNOB_OPTION(BATCH_SIZE, "batch-size", "images in a batch"),
-    KNOB_OPTION(NUM_WORKERS, "num-workers", "loader workers"),
-    KNOB_OPTION(PREFETCH_FACTOR, "prefetch-factor", "batches in flight per worker"),
-    KNOB_OPTION(PARALLELISM, "parallelism", "batch or sample"),
-    KNOB_OPTION(PIN_MEMORY, "pin-memory", "page-locked batches, true or false"),
-    [KNOB] = {"knob", RUE_OPTION_SETTINGS, "NAME=VALUE", NULL, "any knob, such as read=item; repeatable", 0,
-              0, NULL, .set_by = RUE_SET_BY_FLAG},
-    [JSON] = {RUE_STUDY_OPTION_JSON},
+    KNOB_OPTION("batch-size", "images in a batch"),
+    KNOB_OPTION("num-workers", "loader workers"),
+    KNOB_OPTION("prefetch-factor", "batches in flight per worker"),
+    KNOB_OPTION("parallelism", "batch or sample"),
+    KNOB_OPTION("pin-memory", "page-locked batches, true or false"),
+    {"knob", RUE_OPTION_SETTINGS, "NAME=VALUE", NULL, "any knob, such as read=item; repeatable",
+     .set_by = RUE_SET_BY_FLAG},
+    {RUE_STUDY_OPTION_JSON},
 };
 
 /* The study, and the configuration that was asked for. */
@@ -229,8 +229,8 @@ static rue_status explain(const struct request *request, const struct rue_option
     if (!explanations) return rue_fail_memory(error, "explanations", count * sizeof *explanations);
     rue_status status = explain_variants(request, breakdown, explanations, error);
     if (status == RUE_OK)
-        status = rue_options_flag(options, JSON) ? show_json(request, explanations, error)
-                                                 : show_page(request, explanations, error);
+        status = rue_options_flag(options, "json") ? show_json(request, explanations, error)
+                                                   : show_page(request, explanations, error);
     for (size_t v = 0; v < count; v++) rue_explanation_close(explanations[v]);
     free(explanations);
     return status;

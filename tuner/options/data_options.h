@@ -7,51 +7,35 @@
 #include "source.h"
 #include "workload.h"
 
-/* The names of images and labels in the data, for formats that have names for them. */
-#define RUE_DATA_IMAGE_KEY                                                                                \
-    "image-key", RUE_OPTION_TEXT, "NAME", NULL, "name of the images: column, feature or extension", 0, 0, \
-        NULL, .group = RUE_GROUP_DATA, .usual = "the standard names",                                     \
-              .more = "Without it, the names that are common in each format are tried."
-#define RUE_DATA_LABEL_KEY                                                        \
-    "label-key", RUE_OPTION_TEXT, "NAME", NULL, "name of the labels", 0, 0, NULL, \
-        .group = RUE_GROUP_DATA, .usual = "the standard names"
-
-/* Items of the data. */
+/* The names of images and labels in the data, for formats that have names for them; items of the data. */
+#define RUE_DATA_IMAGE_KEY                                                                          \
+    "image-key", RUE_OPTION_TEXT, "NAME", NULL, "name of the images: column, feature or extension", \
+        .group = RUE_GROUP_DATA, .usual = "the standard names",                                     \
+        .more = "Without it, the names that are common in each format are tried."
+#define RUE_DATA_LABEL_KEY                                                                     \
+    "label-key", RUE_OPTION_TEXT, "NAME", NULL, "name of the labels", .group = RUE_GROUP_DATA, \
+                                                                      .usual = "the standard names"
 #define RUE_DATA_SUBSET                                                                                      \
-    "subset", RUE_OPTION_TEXT, "ITEMS", NULL, "use only these: 0:1000, 10%, class:NAME or @FILE", 0, 0,      \
-        NULL,                                                                                                \
+    "subset", RUE_OPTION_TEXT, "ITEMS", NULL, "use only these: 0:1000, 10%, class:NAME or @FILE",            \
         .group = RUE_GROUP_DATA, .usual = "all",                                                             \
         .more = "Numbers are from 0 in the order of the data, as in slices of Python: 0,5,7:20. A share is " \
                 "drawn at random: 10% or 10%,seed=3; 10%: is the rest. FILE has a name or number per line."
 
-/* The rows of the options that the fields of a workload have (workload.h), from row `at` of a command's
- * table on; RUE_WORKLOAD_OPTIONS of them. An earlier option may change their defaults. */
+/* The rows of the options that the fields of a workload have (workload.h). An earlier option may change their
+ * defaults. */
 #define RUE_WORKLOAD_OPTION_ROW(at, field, kind, words, least, most, usual, times, written, option, \
                                 argument, text, help)                                               \
-    [(at) + RUE_WORKLOAD_OPTION_##                                                                  \
-        field] = {option, RUE_WORKLOAD_KIND_##kind, argument, text, help, least, most,              \
-                  words,  .group = RUE_GROUP_DATA},
+    {option, RUE_WORKLOAD_KIND_##kind, argument, text, help, least, most, words, .group = RUE_GROUP_DATA},
 #define RUE_WORKLOAD_KIND_FLAG     RUE_OPTION_FLAG
 #define RUE_WORKLOAD_KIND_NUMBER   RUE_OPTION_COUNT
 #define RUE_WORKLOAD_KIND_WORD     RUE_OPTION_WORD
 #define RUE_WORKLOAD_KIND_TEXT     RUE_OPTION_WORD
 #define RUE_WORKLOAD_KIND_RECIPE   RUE_OPTION_TEXT
 #define RUE_WORKLOAD_KIND_GEOMETRY RUE_OPTION_TEXT
-#define RUE_WORKLOAD_OPTION_ROWS(at)                    \
-    RUE_WORKLOAD_BY_OPTION(RUE_WORKLOAD_OPTION_ROW, at) \
-    RUE_WORKLOAD_BY_GEOMETRY(RUE_WORKLOAD_OPTION_ROW, at)
+#define RUE_WORKLOAD_OPTION_ROWS   RUE_WORKLOAD_BY_OPTION(RUE_WORKLOAD_OPTION_ROW, ) RUE_GEOMETRY_OPTION_ROWS
 
-/* Those of the geometry alone, RUE_GEOMETRY_OPTIONS of them. */
-#define RUE_GEOMETRY_OPTION_ROWS(at) \
-    RUE_WORKLOAD_BY_GEOMETRY(RUE_WORKLOAD_OPTION_ROW, (at) - (int)RUE_WORKLOAD_OPTION_image_size)
-
-enum {
-#define X(at, field, ...) RUE_WORKLOAD_OPTION_##field,
-    RUE_WORKLOAD_BY_OPTION(X, ) RUE_WORKLOAD_BY_GEOMETRY(X, )
-#undef X
-        RUE_WORKLOAD_OPTIONS,
-    RUE_GEOMETRY_OPTIONS = RUE_WORKLOAD_OPTIONS - RUE_WORKLOAD_OPTION_image_size
-};
+/* Those of the geometry alone. */
+#define RUE_GEOMETRY_OPTION_ROWS RUE_WORKLOAD_BY_GEOMETRY(RUE_WORKLOAD_OPTION_ROW, )
 
 /* The default workload, changed by the options of those rows, not yet checked. */
 struct rue_workload rue_workload_from_options(const struct rue_options *options);
@@ -63,12 +47,11 @@ rue_status rue_workload_settle(const struct rue_options *options, struct rue_wor
 
 /* Reads the two names and the subset; borrows strings from the options. RUE_USAGE: one is empty or too long.
  */
-rue_status rue_data_options_keys(const struct rue_options *options, size_t image_key, size_t label_key,
-                                 size_t subset, struct rue_source_options *out,
+rue_status rue_data_options_keys(const struct rue_options *options, struct rue_source_options *out,
                                  rue_error *error) RUE_MUST_CHECK;
 
 /* "--image-key" or "--label-key", whichever is on the command line; else NULL. */
-const char *rue_data_options_given_key(const struct rue_options *options, size_t image_key, size_t label_key);
+const char *rue_data_options_given_key(const struct rue_options *options);
 
 /* RUE_USAGE if `given` (nullable) has no meaning for the format of the source. */
 rue_status rue_data_options_check_key(const char *given, const struct rue_source *source,

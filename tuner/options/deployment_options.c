@@ -5,63 +5,50 @@
 #include "gpu_list.h"
 #include "knob_list.h"
 
-static const char *find_text(const struct rue_options *options, const char *name)
-{
-    return rue_options_text(options, rue_options_find(options, name));
-}
-
-static uint64_t find_number(const struct rue_options *options, const char *name)
-{
-    return rue_options_number(options, rue_options_find(options, name));
-}
-
-static const char *find_origin(const struct rue_options *options, const char *name)
-{
-    return rue_options_origin(options, rue_options_find(options, name));
-}
-
 const char *rue_deployment_origin(const struct rue_options *options, const struct rue_deployment *deployment)
 {
-    return find_origin(options, deployment->launcher.words   ? "launch"
-                                : deployment->gpu_list       ? "gpus"
-                                : deployment->world_size > 1 ? "world-size"
-                                                             : "");
+    return rue_options_origin(options, deployment->launcher.words   ? "launch"
+                                       : deployment->gpu_list       ? "gpus"
+                                       : deployment->world_size > 1 ? "world-size"
+                                                                    : "");
 }
 
 static rue_status read_launcher(const struct rue_options *options, struct rue_launcher *out, rue_error *error)
 {
-    *out = (struct rue_launcher){.words = find_text(options, "launch"),
-                                 .listen = find_text(options, "listen"),
-                                 .timeout_ns = find_number(options, "launch-timeout"),
-                                 .farm = find_number(options, "farm") != 0};
-    if (out->words && find_number(options, "runner-fd"))
+    *out = (struct rue_launcher){.words = rue_options_text(options, "launch"),
+                                 .listen = rue_options_text(options, "listen"),
+                                 .timeout_ns = rue_options_number(options, "launch-timeout"),
+                                 .farm = rue_options_number(options, "farm") != 0};
+    if (out->words && rue_options_number(options, "runner-fd"))
         return rue_fail(error, RUE_USAGE,
                         "--runner-fd is one loader, so %s cannot start it: remove one of them",
-                        find_origin(options, "launch"));
+                        rue_options_origin(options, "launch"));
     if (out->farm && !out->words)
         return rue_fail(error, RUE_USAGE, "%s needs the command that starts the nodes: add --launch",
-                        find_origin(options, "farm"));
+                        rue_options_origin(options, "farm"));
     return RUE_OK;
 }
 
 static rue_status read_share(const struct rue_options *options, struct rue_deployment *out, rue_error *error)
 {
-    uint64_t rank = find_number(options, "rank"), world_size = find_number(options, "world-size");
-    const char *origin = find_origin(options, "rank");
+    uint64_t rank = rue_options_number(options, "rank"),
+             world_size = rue_options_number(options, "world-size");
+    const char *origin = rue_options_origin(options, "rank");
     if (!world_size && *origin)
         return rue_fail(error, RUE_USAGE, "%s %" PRIu64 " needs the number of ranks: add --world-size",
                         origin, rank);
     if (world_size && rank >= world_size)
         return rue_fail(error, RUE_USAGE,
                         "%s %" PRIu64 " is out of range: with %s %" PRIu64 ", the last rank is %" PRIu64,
-                        origin, rank, find_origin(options, "world-size"), world_size, world_size - 1);
+                        origin, rank, rue_options_origin(options, "world-size"), world_size, world_size - 1);
     out->rank = (int)rank;
     out->world_size = (int)world_size;
     if (world_size > 1 && rue_deployment_is_several(out))
         return rue_fail(error, RUE_USAGE,
                         "%s %" PRIu64 " cannot be used with %s, which makes all ranks itself: remove one of "
                         "them",
-                        find_origin(options, "world-size"), world_size, rue_deployment_origin(options, out));
+                        rue_options_origin(options, "world-size"), world_size,
+                        rue_deployment_origin(options, out));
     return RUE_OK;
 }
 
@@ -69,12 +56,12 @@ static rue_status read_share(const struct rue_options *options, struct rue_deplo
 static rue_status read_gpus(const struct rue_options *options, struct rue_deployment *out, rue_error *error)
 {
     struct rue_gpu_list gpus;
-    const char *origin = find_origin(options, "gpus");
+    const char *origin = rue_options_origin(options, "gpus");
     if (!out->gpu_list) return RUE_OK;
     if (out->launcher.words)
         return rue_fail(error, RUE_USAGE,
                         "%s cannot be used with %s, which starts a rank per GPU: remove one of them", origin,
-                        find_origin(options, "launch"));
+                        rue_options_origin(options, "launch"));
     return rue_gpu_list_parse(out->gpu_list, origin, &gpus, error);
 }
 
@@ -85,7 +72,7 @@ static rue_status read_numbers(const struct rue_options *options, size_t data_co
     static const struct rue_knob_info count = {.name = "ranks", .min = 1, .max = RUE_LAUNCHED_RANKS_MAX};
     static const struct rue_knobs knobs = {1, {&count}};
     struct rue_space space = {.knobs = &knobs};
-    const char *list = find_text(options, "ranks"), *origin = find_origin(options, "ranks");
+    const char *list = rue_options_text(options, "ranks"), *origin = rue_options_origin(options, "ranks");
     if (!list) return RUE_OK;
     if (!out->launcher.words)
         return rue_fail(error, RUE_USAGE,
@@ -108,7 +95,7 @@ static rue_status read_numbers(const struct rue_options *options, size_t data_co
 rue_status rue_deployment_read(const struct rue_options *options, size_t data_count,
                                struct rue_deployment *out, rue_error *error)
 {
-    *out = (struct rue_deployment){.gpu_list = find_text(options, "gpus")};
+    *out = (struct rue_deployment){.gpu_list = rue_options_text(options, "gpus")};
     rue_status status = read_launcher(options, &out->launcher, error);
     if (status == RUE_OK) status = read_share(options, out, error);
     if (status == RUE_OK) status = read_gpus(options, out, error);

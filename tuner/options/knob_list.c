@@ -103,29 +103,28 @@ static rue_status add_setting(struct rue_knob_choices *choices, const char *text
 }
 
 /* The option of one of rue's own knobs has the knob's name, with hyphens. */
-static size_t find_option(const struct rue_options *options, const char *knob)
+static const char *name_option(const char *knob, char name[RUE_KNOB_TEXT_BYTES])
 {
-    char name[RUE_KNOB_TEXT_BYTES];
-    snprintf(name, sizeof name, "%s", knob);
+    snprintf(name, RUE_KNOB_TEXT_BYTES, "%s", knob);
     for (char *at = name; *at; at++)
         if (*at == '_') *at = '-';
-    return rue_options_find(options, name);
+    return name;
 }
 
 rue_status rue_knob_choices_read(const struct rue_options *options, struct rue_knob_choices *out,
                                  rue_error *error)
 {
+    char name[RUE_KNOB_TEXT_BYTES];
     *out = (struct rue_knob_choices){0};
     for (size_t k = 0; k < rue_own_knobs.count; k++) {
-        size_t index = find_option(options, rue_own_knobs.at[k]->name);
-        if (rue_options_text(options, index))
-            rue_knob_choices_add(out, rue_own_knobs.at[k]->name, rue_options_text(options, index),
-                                 rue_options_origin(options, index));
+        name_option(rue_own_knobs.at[k]->name, name);
+        if (rue_options_text(options, name))
+            rue_knob_choices_add(out, rue_own_knobs.at[k]->name, rue_options_text(options, name),
+                                 rue_options_origin(options, name));
     }
-    size_t index = rue_options_find(options, "knob");
-    const char *text = rue_options_text(options, index);
+    const char *text = rue_options_text(options, "knob");
     rue_status status = RUE_OK;
     for (; status == RUE_OK && text; text = strchr(text, ';') ? strchr(text, ';') + 1 : NULL)
-        status = add_setting(out, text, rue_options_origin(options, index), error);
+        status = add_setting(out, text, rue_options_origin(options, "knob"), error);
     return status;
 }

@@ -31,9 +31,9 @@ struct value {
 
 struct rue_options {
     const struct rue_command *command;
-    struct value values[RUE_OPTIONS_MAX + 1]; /* the last is unset */
-    char variables[RUE_OPTIONS_MAX][64];      /* "RUE_BATCH_SIZE" */
-    char flags[RUE_OPTIONS_MAX][64];          /* "--batch-size" */
+    struct value values[RUE_OPTIONS_MAX];
+    char variables[RUE_OPTIONS_MAX][64]; /* "RUE_BATCH_SIZE" */
+    char flags[RUE_OPTIONS_MAX][64];     /* "--batch-size" */
     const char *arguments[RUE_ARGUMENTS_MAX];
     int argument_count;
     char command_line[RUE_COMMAND_LINE_BYTES];
@@ -403,51 +403,53 @@ void rue_options_close(struct rue_options *options)
     free(options);
 }
 
-size_t rue_options_find(const struct rue_options *options, const char *name)
+static const struct value *find_value(const struct rue_options *options, const char *name)
 {
+    static const struct value unset = {.word = -1};
     for (size_t i = 0; i < options->command->option_count; i++)
-        if (strcmp(options->command->options[i].name, name) == 0) return i;
-    return RUE_OPTIONS_MAX;
+        if (strcmp(options->command->options[i].name, name) == 0) return &options->values[i];
+    return &unset;
 }
 
-const char *rue_options_text(const struct rue_options *options, size_t index)
+const char *rue_options_text(const struct rue_options *options, const char *name)
 {
-    return options->values[index].text;
+    return find_value(options, name)->text;
 }
 
-bool rue_options_flag(const struct rue_options *options, size_t index)
+bool rue_options_flag(const struct rue_options *options, const char *name)
 {
-    return options->values[index].number != 0;
+    return find_value(options, name)->number != 0;
 }
 
-uint64_t rue_options_number(const struct rue_options *options, size_t index)
+uint64_t rue_options_number(const struct rue_options *options, const char *name)
 {
-    return options->values[index].number;
+    return find_value(options, name)->number;
 }
 
-struct rue_budget rue_options_budget(const struct rue_options *options, size_t index)
+struct rue_budget rue_options_budget(const struct rue_options *options, const char *name)
 {
-    return options->values[index].budget;
+    return find_value(options, name)->budget;
 }
 
-double rue_options_ratio(const struct rue_options *options, size_t index)
+double rue_options_ratio(const struct rue_options *options, const char *name)
 {
-    return options->values[index].ratio;
+    return find_value(options, name)->ratio;
 }
 
-int rue_options_word(const struct rue_options *options, size_t index)
+int rue_options_word(const struct rue_options *options, const char *name)
 {
-    return options->values[index].word;
+    return find_value(options, name)->word;
 }
 
-bool rue_options_given(const struct rue_options *options, size_t index)
+bool rue_options_given(const struct rue_options *options, const char *name)
 {
-    return strncmp(rue_options_origin(options, index), "--", 2) == 0;
+    return strncmp(rue_options_origin(options, name), "--", 2) == 0;
 }
 
-const char *rue_options_origin(const struct rue_options *options, size_t index)
+const char *rue_options_origin(const struct rue_options *options, const char *name)
 {
-    return options->values[index].text ? options->values[index].origin : "";
+    const struct value *value = find_value(options, name);
+    return value->text ? value->origin : "";
 }
 
 int rue_options_argument_count(const struct rue_options *options)

@@ -89,24 +89,21 @@ rue_status rue_options_parse(const struct rue_command *command, int argc, char *
                              struct rue_options **out, bool *help, rue_error *error) RUE_MUST_CHECK;
 void rue_options_close(struct rue_options *options);
 
-/* The index of the option of that name in the command's table. RUE_OPTIONS_MAX: the command does not have
- * it, and its value is unset. */
-size_t rue_options_find(const struct rue_options *options, const char *name);
-
-/* Values by index in the command's table. They were checked while parsing, so these functions cannot fail. */
-const char *rue_options_text(const struct rue_options *options, size_t index); /* NULL when unset */
-bool rue_options_flag(const struct rue_options *options, size_t index);
+/* Values by the option's name. They were checked while parsing, so these functions cannot fail. An option
+ * that the command does not have is unset. */
+const char *rue_options_text(const struct rue_options *options, const char *name); /* NULL when unset */
+bool rue_options_flag(const struct rue_options *options, const char *name);
 uint64_t rue_options_number(const struct rue_options *options,
-                            size_t index); /* count, ns or bytes; 0 when unset */
-struct rue_budget rue_options_budget(const struct rue_options *options, size_t index);
-double rue_options_ratio(const struct rue_options *options, size_t index); /* of a percentage; 0 when unset */
-int rue_options_word(const struct rue_options *options, size_t index);     /* index in words; -1 when unset */
+                            const char *name); /* count, ns or bytes; 0 when unset */
+struct rue_budget rue_options_budget(const struct rue_options *options, const char *name);
+double rue_options_ratio(const struct rue_options *options, const char *name); /* of a percentage; 0: unset */
+int rue_options_word(const struct rue_options *options, const char *name);     /* index in words; -1: unset */
 
 /* The origin of the value: "--seed", "RUE_SEED", "rue.json", "default"; "" when unset. */
-const char *rue_options_origin(const struct rue_options *options, size_t index);
+const char *rue_options_origin(const struct rue_options *options, const char *name);
 
 /* Whether the option is on the command line. */
-bool rue_options_given(const struct rue_options *options, size_t index);
+bool rue_options_given(const struct rue_options *options, const char *name);
 
 int rue_options_argument_count(const struct rue_options *options);
 const char *const *rue_options_arguments(const struct rue_options *options);

@@ -69,9 +69,8 @@ static rue_status copy_weights(const struct rue_ranking_rules *from, struct rue_
     return RUE_OK;
 }
 
-rue_status rue_ranking_rules_read(const struct rue_options *options, const struct rue_ranking_options *at,
-                                  const struct rue_ranking_rules *base, struct rue_ranking_rules *out,
-                                  rue_error *error)
+rue_status rue_ranking_rules_read(const struct rue_options *options, const struct rue_ranking_rules *base,
+                                  struct rue_ranking_rules *out, rue_error *error)
 {
     static const struct rue_ranking_rules usual = {.confidence = RUE_DEFAULT_CONFIDENCE};
     if (!base) base = &usual;
@@ -80,12 +79,12 @@ rue_status rue_ranking_rules_read(const struct rue_options *options, const struc
     out->weight_count = 0;
     out->weights = NULL;
     out->text = NULL;
-    if (rue_options_text(options, at->top_n)) out->top_n = rue_options_number(options, at->top_n);
-    if (rue_options_text(options, at->objective))
-        out->objective = (enum rue_objective)rue_options_word(options, at->objective);
-    if (rue_options_text(options, at->set_epsilon))
-        out->set_epsilon_ratio = rue_options_ratio(options, at->set_epsilon);
-    const char *weights = rue_options_text(options, at->weights);
+    if (rue_options_text(options, "top-n")) out->top_n = rue_options_number(options, "top-n");
+    if (rue_options_text(options, "objective"))
+        out->objective = (enum rue_objective)rue_options_word(options, "objective");
+    if (rue_options_text(options, "set-epsilon"))
+        out->set_epsilon_ratio = rue_options_ratio(options, "set-epsilon");
+    const char *weights = rue_options_text(options, "weights");
     if (!weights) return copy_weights(base, out, error);
-    return rue_ranking_rules_read_weights(out, weights, rue_options_origin(options, at->weights), error);
+    return rue_ranking_rules_read_weights(out, weights, rue_options_origin(options, "weights"), error);
 }

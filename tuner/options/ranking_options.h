@@ -12,8 +12,8 @@
 #define RUE_RANKING_OBJECTIVE(fallback, note)                                                   \
     "objective", RUE_OPTION_WORD, "WHAT", fallback, "minimise mean or worst regret" note, 0, 0, \
         rue_objective_names, .group = RUE_GROUP_ANSWER
-#define RUE_RANKING_WEIGHTS(note)                                                                       \
-    "weights", RUE_OPTION_LIST, "LIST", NULL, "weights of models, such as resnet18=3" note, 0, 0, NULL, \
+#define RUE_RANKING_WEIGHTS(note)                                                           \
+    "weights", RUE_OPTION_LIST, "LIST", NULL, "weights of models, such as resnet18=3" note, \
         .group = RUE_GROUP_ANSWER, .usual = "1 each"
 #define RUE_RANKING_SET_EPSILON(fallback, note)                                                          \
     "set-epsilon", RUE_OPTION_PERCENTAGE, "PERCENT", fallback,                                           \
@@ -22,16 +22,10 @@
         .more = "The smallest set has the fewest configurations that keep each model this close to its " \
                 "own best."
 
-/* The indices of these options in the table of a command. */
-struct rue_ranking_options {
-    size_t top_n, objective, weights, set_epsilon;
-};
-
 /* Reads the rules. Values that no option sets come from `base`, whose names of models are borrowed; NULL:
  * confidence RUE_DEFAULT_CONFIDENCE, all else 0. Fails as rue_ranking_rules_read_weights does. */
-rue_status rue_ranking_rules_read(const struct rue_options *options, const struct rue_ranking_options *at,
-                                  const struct rue_ranking_rules *base, struct rue_ranking_rules *out,
-                                  rue_error *error) RUE_MUST_CHECK;
+rue_status rue_ranking_rules_read(const struct rue_options *options, const struct rue_ranking_rules *base,
+                                  struct rue_ranking_rules *out, rue_error *error) RUE_MUST_CHECK;
 
 /* Reads weights from `text`, "resnet18=3,vit_b_16=0.5" (NULL: none); borrows `origin`. Other models have the
  * weight 1. RUE_USAGE: a weight is not a positive number, or a model is named twice; RUE_MEMORY. Nothing has

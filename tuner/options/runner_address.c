@@ -8,12 +8,10 @@ rue_status rue_runner_address_read(const struct rue_options *options, struct rue
 {
     int type = 0;
     socklen_t bytes = sizeof type;
-    size_t runner = rue_options_find(options, "runner");
-    *out = (struct rue_runner_address){
-        .command = rue_options_text(options, runner),
-        .fd = (int)rue_options_number(options, rue_options_find(options, "runner-fd"))};
+    *out = (struct rue_runner_address){.command = rue_options_text(options, "runner"),
+                                       .fd = (int)rue_options_number(options, "runner-fd")};
     if (!out->fd) return RUE_OK;
-    if (rue_options_given(options, runner))
+    if (rue_options_given(options, "runner"))
         return rue_fail(error, RUE_USAGE, "--runner and --runner-fd both say who makes the trials: give one");
     if (getsockopt(out->fd, SOL_SOCKET, SO_TYPE, &type, &bytes) != 0 || type != SOCK_STREAM)
         return rue_fail(error, RUE_USAGE,

@@ -21,10 +21,10 @@ static rue_status read_shape(const char *text, uint64_t out[RUE_ZARR_AXES], rue_
         text);
 }
 
-rue_status rue_chunk_options_read(const struct rue_options *options, size_t at, struct rue_chunking *out,
+rue_status rue_chunk_options_read(const struct rue_options *options, struct rue_chunking *out,
                                   rue_error *error)
 {
-    *out = (struct rue_chunking){.codec = (enum rue_zarr_codec)rue_options_word(options, at + 1),
-                                 .version = (int)rue_options_number(options, at + 2)};
-    return read_shape(rue_options_text(options, at), out->shape, error);
+    *out = (struct rue_chunking){.codec = (enum rue_zarr_codec)rue_options_word(options, "codec"),
+                                 .version = (int)rue_options_number(options, "zarr-version")};
+    return read_shape(rue_options_text(options, "chunks"), out->shape, error);
 }

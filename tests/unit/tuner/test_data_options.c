@@ -2,15 +2,16 @@
 
 #include "options_fixture.h"
 
-enum { WORKLOAD, IMAGE_KEY = WORKLOAD + RUE_WORKLOAD_OPTIONS, LABEL_KEY, SUBSET, COUNT };
-
-static const struct rue_option table[COUNT] = {
-    RUE_WORKLOAD_OPTION_ROWS(WORKLOAD)[IMAGE_KEY] = {RUE_DATA_IMAGE_KEY},
-    [LABEL_KEY] = {RUE_DATA_LABEL_KEY},
-    [SUBSET] = {RUE_DATA_SUBSET},
+static const struct rue_option table[] = {
+    RUE_WORKLOAD_OPTION_ROWS{RUE_DATA_IMAGE_KEY},
+    {RUE_DATA_LABEL_KEY},
+    {RUE_DATA_SUBSET},
 };
-static const struct rue_command command = {
-    .name = "try", .arguments = "", .summary = "Tries options.", .options = table, .option_count = COUNT};
+static const struct rue_command command = {.name = "try",
+                                           .arguments = "",
+                                           .summary = "Tries options.",
+                                           .options = table,
+                                           .option_count = sizeof table / sizeof *table};
 
 TestSuite(data_options, .init = options_setup, .fini = options_teardown);
 
@@ -54,7 +55,7 @@ Test(data_options, keys_are_names_that_fit_a_variant)
     memset(longest, 'k', sizeof longest);
     longest[RUE_VARIANT_KEY_BYTES - 1] = 0;
     options_accept(&command, WORDS("--image-key", "picture", "--label-key", longest, "--subset", "0:9"));
-    cr_assert_eq(rue_data_options_keys(options, IMAGE_KEY, LABEL_KEY, SUBSET, &keys, NULL), RUE_OK);
+    cr_assert_eq(rue_data_options_keys(options, &keys, NULL), RUE_OK);
     cr_assert_str_eq(keys.image_key, "picture");
     cr_assert_str_eq(keys.label_key, longest);
     cr_assert_str_eq(keys.subset, "0:9");
@@ -62,7 +63,7 @@ Test(data_options, keys_are_names_that_fit_a_variant)
     longest[RUE_VARIANT_KEY_BYTES] = 0;
     rue_error error = {0};
     options_accept(&command, WORDS("--label-key", longest));
-    cr_assert_eq(rue_data_options_keys(options, IMAGE_KEY, LABEL_KEY, SUBSET, &keys, &error), RUE_USAGE);
+    cr_assert_eq(rue_data_options_keys(options, &keys, &error), RUE_USAGE);
     cr_assert(strstr(error.message, "--label-key: 'kk") &&
                   strstr(error.message, "not a name of 1 to 63 bytes"),
               "%s", error.message);

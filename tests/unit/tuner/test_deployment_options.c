@@ -5,27 +5,21 @@
 
 #include "options_fixture.h"
 
-enum {
-    LAUNCH,
-    JOIN,
-    SHARE = JOIN + RUE_JOIN_OPTIONS,
-    GPUS = SHARE + RUE_SHARE_OPTIONS,
-    FARM,
-    RANKS,
-    RUNNER_FD
-};
+static const struct rue_option only = {RUE_OPTION_FARM};
 static const struct rue_option table[] = {
-    [LAUNCH] = {RUE_OPTION_LAUNCH},
-    RUE_JOIN_OPTION_ROWS(JOIN),
-    RUE_SHARE_OPTION_ROWS(SHARE),
-    [GPUS] = {RUE_OPTION_GPUS},
-    [FARM] = {RUE_OPTION_FARM},
-    [RANKS] = {RUE_OPTION_RANKS},
-    [RUNNER_FD] = {"runner-fd", RUE_OPTION_COUNT, "N", NULL, "socket", 3, 9, NULL},
+    {RUE_OPTION_LAUNCH},
+    {RUE_OPTION_LISTEN},
+    {RUE_OPTION_LAUNCH_TIMEOUT},
+    {RUE_OPTION_RANK},
+    {RUE_OPTION_WORLD_SIZE},
+    {RUE_OPTION_GPUS},
+    {RUE_OPTION_FARM},
+    {RUE_OPTION_RANKS},
+    {"runner-fd", RUE_OPTION_COUNT, "N", NULL, "socket", 3, 9, NULL},
 };
 static const struct rue_command command = {
     .name = "try", .options = table, .option_count = sizeof table / sizeof *table};
-static const struct rue_command without = {.name = "without", .options = table + FARM, .option_count = 1};
+static const struct rue_command without = {.name = "without", .options = &only, .option_count = 1};
 
 TestSuite(deployment_options, .init = options_setup, .fini = options_teardown);
 

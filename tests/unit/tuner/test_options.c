@@ -6,20 +6,19 @@
 
 #include "options_fixture.h"
 
-enum { BATCH_SIZE, FRESH, NAME, BUDGET, MEMORY, WAY, SEED, LIMITLESS, PART, SHARE, LIMIT };
 static const char *const ways[] = {"batch", "sample", NULL};
 static const struct rue_option table[] = {
-    [BATCH_SIZE] = {"batch-size", RUE_OPTION_COUNT, "N", "32", "images in a batch", 1, 1024, NULL},
-    [FRESH] = {"fresh", RUE_OPTION_FLAG, NULL, NULL, "start over", 0, 0, NULL, .set_by = RUE_SET_BY_USER},
-    [NAME] = {"name", RUE_OPTION_TEXT, "TEXT", NULL, "of the run", 0, 0, NULL},
-    [BUDGET] = {"budget", RUE_OPTION_DURATION, "TIME", "2m", "time to spend", 0, 0, NULL},
-    [MEMORY] = {"memory", RUE_OPTION_BYTES, "SIZE", NULL, "for batches", 0, 0, NULL},
-    [WAY] = {"way", RUE_OPTION_WORD, "WAY", "batch", "how workers share", 0, 0, ways},
-    [SEED] = {"seed", RUE_OPTION_COUNT, "K", NULL, "of what is random", 0, INT64_MAX, NULL},
-    [LIMITLESS] = {"limitless", RUE_OPTION_COUNT, "N", NULL, "any number", 0, 0, NULL, .usual = "no limit"},
-    [SHARE] = {"share", RUE_OPTION_PERCENTAGE, "PERCENT", NULL, "of all", 10, 5000, NULL},
-    [LIMIT] = {"limit", RUE_OPTION_BUDGET, "LIMIT", "2m", "for all", 0, 0, NULL},
-    [PART] = {"part", RUE_OPTION_COUNT, "N", "1", "of the whole", 1, 9, NULL, .set_by = RUE_SET_BY_FLAG},
+    {"batch-size", RUE_OPTION_COUNT, "N", "32", "images in a batch", 1, 1024, NULL},
+    {"fresh", RUE_OPTION_FLAG, NULL, NULL, "start over", 0, 0, NULL, .set_by = RUE_SET_BY_USER},
+    {"name", RUE_OPTION_TEXT, "TEXT", NULL, "of the run", 0, 0, NULL},
+    {"budget", RUE_OPTION_DURATION, "TIME", "2m", "time to spend", 0, 0, NULL},
+    {"memory", RUE_OPTION_BYTES, "SIZE", NULL, "for batches", 0, 0, NULL},
+    {"way", RUE_OPTION_WORD, "WAY", "batch", "how workers share", 0, 0, ways},
+    {"seed", RUE_OPTION_COUNT, "K", NULL, "of what is random", 0, INT64_MAX, NULL},
+    {"limitless", RUE_OPTION_COUNT, "N", NULL, "any number", 0, 0, NULL, .usual = "no limit"},
+    {"share", RUE_OPTION_PERCENTAGE, "PERCENT", NULL, "of all", 10, 5000, NULL},
+    {"limit", RUE_OPTION_BUDGET, "LIMIT", "2m", "for all", 0, 0, NULL},
+    {"part", RUE_OPTION_COUNT, "N", "1", "of the whole", 1, 9, NULL, .set_by = RUE_SET_BY_FLAG},
 };
 static const struct rue_command command = {.name = "try",
                                            .arguments = "[DATA]",
@@ -47,15 +46,15 @@ static void refuse(const char *const *words, const char *says)
 Test(options, no_options_give_the_table_s_defaults)
 {
     accept(WORDS(NULL));
-    cr_assert_eq(rue_options_number(options, BATCH_SIZE), 32);
-    cr_assert_not(rue_options_flag(options, FRESH));
-    cr_assert_null(rue_options_text(options, NAME));
-    cr_assert_eq(rue_options_number(options, BUDGET), UINT64_C(120000000000));
-    cr_assert_eq(rue_options_number(options, MEMORY), 0);
-    cr_assert_eq(rue_options_word(options, WAY), 0);
-    cr_assert_str_eq(rue_options_origin(options, BATCH_SIZE), "default");
-    cr_assert_str_eq(rue_options_origin(options, NAME), "");
-    cr_assert_eq(rue_options_word(options, NAME), -1);
+    cr_assert_eq(rue_options_number(options, "batch-size"), 32);
+    cr_assert_not(rue_options_flag(options, "fresh"));
+    cr_assert_null(rue_options_text(options, "name"));
+    cr_assert_eq(rue_options_number(options, "budget"), UINT64_C(120000000000));
+    cr_assert_eq(rue_options_number(options, "memory"), 0);
+    cr_assert_eq(rue_options_word(options, "way"), 0);
+    cr_assert_str_eq(rue_options_origin(options, "batch-size"), "default");
+    cr_assert_str_eq(rue_options_origin(options, "name"), "");
+    cr_assert_eq(rue_options_word(options, "name"), -1);
     cr_assert_eq(rue_options_argument_count(options), 0);
 }
 
@@ -64,35 +63,35 @@ Test(options, every_kind_is_read)
     accept(WORDS("--batch-size", "128", "--fresh", "--name", "a b", "--budget", "90s", "--memory", "8G",
                  "--way", "sample", "--seed", "0", "--limitless", "18446744073709551615", "--share", "2.5%",
                  "--limit", "500trials"));
-    cr_assert_float_eq(rue_options_ratio(options, SHARE), 0.025, 1e-15);
-    cr_assert_eq(rue_options_budget(options, LIMIT).trials, 500);
-    cr_assert_eq(rue_options_budget(options, LIMIT).time_ns, 0);
-    cr_assert_eq(rue_options_number(options, BATCH_SIZE), 128);
-    cr_assert(rue_options_flag(options, FRESH));
-    cr_assert_str_eq(rue_options_text(options, NAME), "a b");
-    cr_assert_eq(rue_options_number(options, BUDGET), UINT64_C(90000000000));
-    cr_assert_eq(rue_options_number(options, MEMORY), UINT64_C(8) << 30);
-    cr_assert_eq(rue_options_word(options, WAY), 1);
-    cr_assert_eq(rue_options_number(options, SEED), 0);
-    cr_assert_eq(rue_options_number(options, LIMITLESS), UINT64_MAX);
-    cr_assert_str_eq(rue_options_origin(options, SEED), "--seed");
+    cr_assert_float_eq(rue_options_ratio(options, "share"), 0.025, 1e-15);
+    cr_assert_eq(rue_options_budget(options, "limit").trials, 500);
+    cr_assert_eq(rue_options_budget(options, "limit").time_ns, 0);
+    cr_assert_eq(rue_options_number(options, "batch-size"), 128);
+    cr_assert(rue_options_flag(options, "fresh"));
+    cr_assert_str_eq(rue_options_text(options, "name"), "a b");
+    cr_assert_eq(rue_options_number(options, "budget"), UINT64_C(90000000000));
+    cr_assert_eq(rue_options_number(options, "memory"), UINT64_C(8) << 30);
+    cr_assert_eq(rue_options_word(options, "way"), 1);
+    cr_assert_eq(rue_options_number(options, "seed"), 0);
+    cr_assert_eq(rue_options_number(options, "limitless"), UINT64_MAX);
+    cr_assert_str_eq(rue_options_origin(options, "seed"), "--seed");
 }
 
 Test(options, a_flag_beats_the_environment_beats_the_file_beats_the_default)
 {
     temporary_text("rue.json", "{\"batch-size\": 64}");
     accept(WORDS(NULL));
-    cr_assert_eq(rue_options_number(options, BATCH_SIZE), 64);
-    cr_assert_str_eq(rue_options_origin(options, BATCH_SIZE), "rue.json");
+    cr_assert_eq(rue_options_number(options, "batch-size"), 64);
+    cr_assert_str_eq(rue_options_origin(options, "batch-size"), "rue.json");
     setenv("RUE_BATCH_SIZE", "128", 1);
     accept(WORDS(NULL));
-    cr_assert_eq(rue_options_number(options, BATCH_SIZE), 128);
-    cr_assert_str_eq(rue_options_origin(options, BATCH_SIZE), "RUE_BATCH_SIZE");
+    cr_assert_eq(rue_options_number(options, "batch-size"), 128);
+    cr_assert_str_eq(rue_options_origin(options, "batch-size"), "RUE_BATCH_SIZE");
     accept(WORDS("--batch-size", "256"));
-    cr_assert_eq(rue_options_number(options, BATCH_SIZE), 256);
-    cr_assert_str_eq(rue_options_origin(options, BATCH_SIZE), "--batch-size");
+    cr_assert_eq(rue_options_number(options, "batch-size"), 256);
+    cr_assert_str_eq(rue_options_origin(options, "batch-size"), "--batch-size");
     accept(WORDS("--batch-size", "256", "--batch-size", "512"));
-    cr_assert_eq(rue_options_number(options, BATCH_SIZE), 512, "the last one wins");
+    cr_assert_eq(rue_options_number(options, "batch-size"), 512, "the last one wins");
 }
 
 Test(options, a_percentage_has_its_sign_and_keeps_its_bounds)
@@ -111,10 +110,10 @@ Test(options, options_set_only_by_a_flag_cannot_be_set_elsewhere)
     temporary_text("rue.json", "{\"part\": [2]}");
     setenv("RUE_PART", "three", 1);
     accept(WORDS(NULL));
-    cr_assert_eq(rue_options_number(options, PART), 1);
-    cr_assert_str_eq(rue_options_origin(options, PART), "default");
+    cr_assert_eq(rue_options_number(options, "part"), 1);
+    cr_assert_str_eq(rue_options_origin(options, "part"), "default");
     accept(WORDS("--part", "4"));
-    cr_assert_eq(rue_options_number(options, PART), 4);
+    cr_assert_eq(rue_options_number(options, "part"), 4);
 }
 
 Test(options, options_that_act_for_the_user_cannot_be_set_in_a_file)
@@ -128,8 +127,8 @@ Test(options, options_that_act_for_the_user_cannot_be_set_in_a_file)
     temporary_text("rue.json", "{}");
     setenv("RUE_FRESH", "1", 1);
     accept(WORDS(NULL));
-    cr_assert(rue_options_flag(options, FRESH));
-    cr_assert_str_eq(rue_options_origin(options, FRESH), "RUE_FRESH");
+    cr_assert(rue_options_flag(options, "fresh"));
+    cr_assert_str_eq(rue_options_origin(options, "fresh"), "RUE_FRESH");
 }
 
 static bool acts_for_the_user(const struct rue_option *option)
@@ -189,27 +188,27 @@ Test(options, an_empty_variable_is_ignored)
 {
     setenv("RUE_BATCH_SIZE", "", 1);
     accept(WORDS(NULL));
-    cr_assert_str_eq(rue_options_origin(options, BATCH_SIZE), "default");
+    cr_assert_str_eq(rue_options_origin(options, "batch-size"), "default");
 }
 
 Test(options, dashes_and_underscores_are_equivalent)
 {
     temporary_text("rue.json", "{\"batch_size\": \"48\"}");
     accept(WORDS(NULL));
-    cr_assert_eq(rue_options_number(options, BATCH_SIZE), 48);
+    cr_assert_eq(rue_options_number(options, "batch-size"), 48);
     accept(WORDS("--batch_size", "96"));
-    cr_assert_eq(rue_options_number(options, BATCH_SIZE), 96);
-    cr_assert_str_eq(rue_options_origin(options, BATCH_SIZE), "--batch-size");
+    cr_assert_eq(rue_options_number(options, "batch-size"), 96);
+    cr_assert_str_eq(rue_options_origin(options, "batch-size"), "--batch-size");
 }
 
 Test(options, a_value_may_follow_an_equals_sign)
 {
     accept(WORDS("--batch-size=7", "--name=a=b", "--fresh=no", "--way=sample"));
-    cr_assert_eq(rue_options_number(options, BATCH_SIZE), 7);
-    cr_assert_str_eq(rue_options_text(options, NAME), "a=b");
-    cr_assert_not(rue_options_flag(options, FRESH));
+    cr_assert_eq(rue_options_number(options, "batch-size"), 7);
+    cr_assert_str_eq(rue_options_text(options, "name"), "a=b");
+    cr_assert_not(rue_options_flag(options, "fresh"));
     accept(WORDS("--fresh=true"));
-    cr_assert(rue_options_flag(options, FRESH));
+    cr_assert(rue_options_flag(options, "fresh"));
     refuse(WORDS("--fresh=maybe"), "true or false");
     refuse(WORDS("--name="), "--name");
 }
@@ -241,7 +240,7 @@ Test(options, counts_may_have_a_suffix_or_an_exponent)
         {"0e99999999999", 0}};
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
         accept(WORDS("--limitless", counts[i].text));
-        cr_assert_eq(rue_options_number(options, LIMITLESS), counts[i].number, "%s", counts[i].text);
+        cr_assert_eq(rue_options_number(options, "limitless"), counts[i].number, "%s", counts[i].text);
     }
     static const char *const wrong[] = {"k",  "1.5M", "64kB", "64ki", "5m",          "5g",
                                         "5T", "5k6",  "1e",   "1e9k", "18446744074G"};
@@ -339,8 +338,8 @@ Test(options, a_settings_file_may_contain_options_of_other_commands)
 {
     temporary_text("rue.json", "{\"port\": [1, 2], \"budget\": \"5s\", \"way\": \"sample\"}");
     accept(WORDS(NULL));
-    cr_assert_eq(rue_options_number(options, BUDGET), UINT64_C(5000000000));
-    cr_assert_eq(rue_options_word(options, WAY), 1);
+    cr_assert_eq(rue_options_number(options, "budget"), UINT64_C(5000000000));
+    cr_assert_eq(rue_options_word(options, "way"), 1);
 }
 
 /* What `print` wrote, in a buffer of its own. */
