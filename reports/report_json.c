@@ -292,18 +292,6 @@ static void put_run(json_t **object, const struct rue_findings *findings)
                  provenance_json(findings));
 }
 
-static json_t *ledger_json(const struct rue_findings *findings)
-{
-    if (!findings->ledger) return json_null();
-    json_t *object = rue_json_struct(rue_json_ledger_fields, findings->ledger, NULL),
-           *scenarios = json_array();
-    for (size_t v = 0; v < findings->variant_count; v++)
-        rue_json_push(&scenarios, rue_json_text(findings->variants[v].scenario));
-    rue_json_add(&object, "under_way:b scenarios:o rules:o", false, scenarios,
-                 rue_json_parse(findings->ledger->rules_json));
-    return object;
-}
-
 static json_t *document_json(const struct rue_findings *findings)
 {
     json_t *root = rue_json_make("format:t", "rue.recommendation/1"), *recommendations = json_array();
@@ -314,7 +302,6 @@ static json_t *document_json(const struct rue_findings *findings)
     rue_json_put(&root, "comparisons", comparisons_json(findings));
     rue_json_put(&root, "overall", overall_json(findings));
     put_run(&root, findings);
-    rue_json_put(&root, "ledger", ledger_json(findings));
     return root;
 }
 

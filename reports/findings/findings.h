@@ -142,14 +142,6 @@ struct rue_trial_row {
     bool disturbed;                 /* much slower or faster than expected: it has a low weight */
 };
 
-/* The part of the store that the findings are based on. Who fills it in owns its lists. */
-struct rue_findings_ledger {
-    uint64_t trials;  /* in the store at that time */
-    char *rules_json; /* of the ranking */
-    size_t disturbed_count;
-    uint64_t *disturbed; /* [disturbed_count] ids of disturbed trials */
-};
-
 /* One configuration for several variants. */
 struct rue_overall_part {
     char name[PATH_MAX + 128];                  /* of the variant */
@@ -225,8 +217,7 @@ struct rue_findings {
     struct rue_machine_findings machine;
     struct rue_run_findings run;
     struct rue_change_findings changes;
-    bool unsaved;                             /* no report files are written: only --json has all results */
-    const struct rue_findings_ledger *ledger; /* (optional) borrowed */
+    bool unsaved; /* no report files are written: only --json has all results */
     size_t variant_count;
     struct rue_variant_findings *variants; /* [variant_count] */
     size_t overall_count;

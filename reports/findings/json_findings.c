@@ -438,15 +438,6 @@ const struct rue_field rue_json_run_fields[] = {
     {"disturbance", RUE_FIELD_TEXT, RUN(changes.disturbance), RUE_FIELD_NULL},
     {0}};
 
-static const struct rue_field trial_fields[] = {{"", RUE_FIELD_NUMBER, .bytes = sizeof(uint64_t)}, {0}};
-
-const struct rue_field rue_json_ledger_fields[] = {
-    {"trials", RUE_FIELD_NUMBER, RUE_FIELD_AT(rue_findings_ledger, trials)},
-    {"disturbed", RUE_FIELD_LIST, RUE_FIELD_AT(rue_findings_ledger, disturbed),
-     RUE_FIELD_POINTED | RUE_FIELD_OMIT, .fields = trial_fields,
-     .count = offsetof(struct rue_findings_ledger, disturbed_count), .element = sizeof(uint64_t)},
-    {0}};
-
 /* ---- forecasts for later studies ---- */
 
 static const struct rue_field consumer_fields[] = {

@@ -14,8 +14,6 @@ enum { RUE_JSON_VARIANTS_MAX = 64, RUE_JSON_REPEATS_MAX = 1 << 20 };
 extern const struct rue_field rue_json_run_fields[];
 extern const struct rue_field rue_json_provenance_fields[];
 extern const struct rue_field rue_json_strategy_fields[];
-extern const struct rue_field rue_json_ledger_fields[]; /* of struct rue_findings_ledger, without the rules;
-                                                           only written */
 
 /* Of struct rue_variant_findings: the data; claims and job; numbers of trials. */
 extern const struct rue_field rue_json_data_fields[];

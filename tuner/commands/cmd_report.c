@@ -141,7 +141,6 @@ static rue_status report(const struct rue_record *record, const struct rue_optio
     rue_status status = rue_record_findings(record, &record->last->rules, &findings, error);
     if (status != RUE_OK) return status;
     const char *folder = rue_options_text(options, "out");
-    if (record->is_current) findings->ledger = &record->last->ledger;
     status = rue_record_trials_open(record, findings, &trials, error);
     if (status == RUE_OK) status = rue_study_page_make(findings, &page, error);
     rue_status read = rue_record_trials_close(trials, error);

@@ -53,17 +53,12 @@ static void put_other_trials(size_t others, const struct rue_report_style *style
 static rue_status report(const struct rue_record *record, const struct rue_options *options,
                          struct rue_findings *findings, rue_error *error)
 {
-    static const char *const rules[] = {"top-n", "objective", "weights", "set-epsilon"};
     struct rue_report_style style = rue_terminal_style(stdout, RUE_TABLE_COLUMNS);
     style.maps = true;
     style.brief = !rue_options_flag(options, "details");
     if (rue_options_flag(options, "trials")) return list_trials(record, findings, &style, error);
     bool json = rue_options_flag(options, "json");
     const struct rue_report *shown = json ? &rue_report_json : &rue_report_table;
-    bool unchanged = record->is_current && !record->running;
-    for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
-        unchanged &= !rue_options_text(options, rules[i]);
-    if (unchanged) findings->ledger = &record->last->ledger;
     rue_status status = shown->render(findings, &style, stdout, error);
     if (status != RUE_OK) return status;
     if (record->other_trials && !json) put_other_trials(record->other_trials, &style);

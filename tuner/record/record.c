@@ -80,7 +80,7 @@ static rue_status read_last(struct rue_record *record, struct rue_store *store, 
         struct rue_recommendation *notes;
         status = rue_kept_read(store, &results, i, record->store, &notes, error);
         if (status != RUE_OK) break;
-        bool under_way = notes->under_way, unchanged = notes->ledger.trials == trials;
+        bool under_way = notes->under_way, unchanged = notes->trials == trials;
         record->is_current = !under_way && unchanged;
         struct rue_recommendation *unused = notes;
         if (record->is_current || !record->last) unused = record->last, record->last = notes;
@@ -113,8 +113,8 @@ size_t rue_record_variant(const struct rue_record *record, const struct rue_stor
 
 static bool is_disturbed_trial(const struct rue_record *record, uint64_t trial)
 {
-    for (size_t i = 0; record->last && i < record->last->ledger.disturbed_count; i++)
-        if (record->last->ledger.disturbed[i] == trial) return true;
+    for (size_t i = 0; record->last && i < record->last->disturbed_count; i++)
+        if (record->last->disturbed[i] == trial) return true;
     return false;
 }
 

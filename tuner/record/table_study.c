@@ -113,16 +113,13 @@ static rue_status save_findings(struct table_study *study, const struct rue_rank
 {
     char workload[RUE_WORKLOAD_TEXT_BYTES];
     struct rue_findings *findings = study->findings;
-    struct rue_findings_ledger ledger = {0};
+    const struct rue_store_result row = {.result = rue_store_run_id(study->store)};
     for (size_t v = 0; v < findings->variant_count; v++) {
         struct rue_store_scenario scenario = make_scenario(study, &findings->variants[v]);
         rue_workload_canonical(&scenario.workload, workload);
         rue_kept_scenario(&scenario, workload, findings->variants[v].scenario);
     }
-    rue_status status =
-        rue_kept_save(study->store, findings, rules, &ledger, rue_store_run_id(study->store), error);
-    free(ledger.rules_json);
-    return status;
+    return rue_kept_save(study->store, findings, rules, row, error);
 }
 
 static rue_status store_table(struct table_study *study, const struct rue_ranking_rules *rules,

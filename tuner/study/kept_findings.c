@@ -12,7 +12,7 @@
 
 enum { WEIGHTS_MAX = 1 << 16, TOP_MAX = 1000000, WEIGHT_MAX = 1000000000 };
 
-/* ---- the ledger ---- */
+/* ---- the rules ---- */
 
 #define RULES(member) RUE_FIELD_AT(rue_ranking_rules, member)
 
@@ -63,23 +63,15 @@ void rue_kept_scenario(const struct rue_store_scenario *scenario, const char *wo
 /* ---- saving ---- */
 
 rue_status rue_kept_save(struct rue_store *store, const struct rue_findings *findings,
-                         const struct rue_ranking_rules *rules, struct rue_findings_ledger *ledger,
-                         int64_t result, rue_error *error)
+                         const struct rue_ranking_rules *rules, struct rue_store_result row, rue_error *error)
 {
-    rue_status status = rue_store_count_trials(store, &ledger->trials, error);
+    rue_status status = rue_store_count_trials(store, &row.trials, error);
     if (status != RUE_OK) return status;
-    free(ledger->rules_json);
-    ledger->rules_json = dump(rue_json_struct(rules_fields, rules, NULL));
+    row.rules = dump(rue_json_struct(rules_fields, rules, NULL));
+    row.facts = dump(rue_json_run_facts(findings));
     struct rue_store_finding *rows = calloc(findings->variant_count + 1, sizeof *rows);
     struct rue_store_rows list = {RUE_STORE_FINDINGS, 0, rows};
-    char *facts = dump(rue_json_run_facts(findings));
-    struct rue_store_result row = {.rules = ledger->rules_json,
-                                   .facts = facts,
-                                   .trials = ledger->trials,
-                                   .result = result,
-                                   .disturbed_count = ledger->disturbed_count,
-                                   .disturbed = ledger->disturbed};
-    bool whole = rows && facts && row.rules;
+    bool whole = rows && row.facts && row.rules;
     while (whole && list.count < findings->variant_count) {
         const struct rue_variant_findings *variant = &findings->variants[list.count];
         struct rue_store_finding *finding = &rows[list.count++];
@@ -91,7 +83,8 @@ rue_status rue_kept_save(struct rue_store *store, const struct rue_findings *fin
     status = whole ? rue_store_save_result(store, &row, &list, error)
                    : rue_fail_memory(error, "findings", sizeof *findings);
     rue_store_rows_close(&list);
-    free(facts);
+    free(row.facts);
+    free(row.rules);
     return status;
 }
 
@@ -120,10 +113,8 @@ static void read_result(struct rue_json_reader *reader, struct rue_store_result 
     for (size_t i = 0; i < out->rules.weight_count; i++)
         if (!(out->rules.weights[i].weight > 0))
             rue_json_refuse(reader, "weights", "a list of positive weights");
-    out->ledger.rules_json = result->rules;
-    out->ledger.disturbed_count = result->disturbed_count;
-    out->ledger.disturbed = result->disturbed;
-    result->rules = NULL;
+    out->disturbed_count = result->disturbed_count;
+    out->disturbed = result->disturbed;
     result->disturbed = NULL;
 }
 
@@ -189,7 +180,7 @@ rue_status rue_kept_read(struct rue_store *store, const struct rue_store_rows *r
         if (all[i].run_id == known->result) result = &all[i];
     kept->path = path;
     kept->under_way = !result;
-    kept->ledger.trials = known->trials;
+    kept->trials = known->trials;
     rue_json_enter(&reader, "findings");
     rue_status status = read_tables(&reader, store, known->run_id, result ? result : known, kept);
     if (status == RUE_OK) return *out = kept, RUE_OK;

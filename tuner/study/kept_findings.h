@@ -11,13 +11,12 @@
 void rue_kept_scenario(const struct rue_store_scenario *scenario, const char *workload,
                        char out[RUE_SCENARIO_BYTES]);
 
-/* Saves what the run found; replaces what it had saved. `result`: the run whose findings are the result,
- * which is this one (rue_store_run_id) or an earlier one; RUE_ABSENT while the run is under way. Variants
- * without a matrix have only a scenario. `ledger` has the disturbed trials; its other members are set.
- * RUE_STORE, RUE_MEMORY. */
+/* Saves what the run found; replaces what it had saved. `row` has the disturbed trials, and the run whose
+ * findings are the result: this one (rue_store_run_id) or an earlier one; RUE_ABSENT while the run is under
+ * way. Variants without a matrix have only a scenario. RUE_STORE, RUE_MEMORY. */
 rue_status rue_kept_save(struct rue_store *store, const struct rue_findings *findings,
-                         const struct rue_ranking_rules *rules, struct rue_findings_ledger *ledger,
-                         int64_t result, rue_error *error) RUE_MUST_CHECK;
+                         const struct rue_ranking_rules *rules, struct rue_store_result row,
+                         rue_error *error) RUE_MUST_CHECK;
 
 /* Reads what the run of row `index` of the table result knew, with its result; `path` is the store's, for
  * messages. The caller closes `*out` with rue_recommendation_close. RUE_STORE: a value is invalid;

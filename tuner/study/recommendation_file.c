@@ -113,8 +113,7 @@ void rue_recommendation_close(struct rue_recommendation *recommendation)
     free(recommendation->at);
     free((void *)recommendation->found.changes.notices);
     free((void *)recommendation->found.changes.dropped);
-    free(recommendation->ledger.disturbed);
-    free(recommendation->ledger.rules_json);
+    free(recommendation->disturbed);
     free(recommendation->profiles);
     rue_ranking_rules_close(&recommendation->rules);
     json_decref(recommendation->root);

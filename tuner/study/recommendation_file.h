@@ -7,11 +7,13 @@
 struct rue_recommendation {
     const char *path;          /* as given */
     json_t *root;              /* owned */
-    struct rue_findings found; /* facts of the run, without variants and ledger; the lists of changes are
-                                  owned; the machine's JSON is canonical */
+    struct rue_findings found; /* facts of the run, without variants; the lists of changes are owned; the
+                                  machine's JSON is canonical */
     /* Only of findings in a store (kept_findings.h): */
-    bool under_way;                    /* saved before the end: without variants */
-    struct rue_findings_ledger ledger; /* owns its lists and rules */
+    bool under_way;  /* saved before the end: without variants */
+    uint64_t trials; /* in the store at that time */
+    size_t disturbed_count;
+    uint64_t *disturbed; /* [disturbed_count] ids of disturbed trials; owned */
     struct rue_ranking_rules rules;
     const char **profiles; /* of the models; owned, set by rue_kept_rank */
     size_t count;

@@ -140,8 +140,6 @@ void rue_study_close(struct rue_study *study)
     }
     free(study->setup.configs);
     free(study->ledger.rows);
-    free(study->ledger.kept.rules_json);
-    free(study->ledger.kept.disturbed);
     free(study);
 }
 
@@ -173,7 +171,7 @@ void rue_study_keep(struct rue_study *study, struct rue_findings *findings)
     findings->unsaved = (end->ran != RUE_OK || findings->run.partial) &&
                         rue_study_keep_earlier(&study->setup, &study->ledger, findings, end->ran != RUE_OK,
                                                end->kept, sizeof end->kept);
-    bool keeps = !findings->unsaved && end->ran != RUE_STORE;
-    if (keeps && rue_study_keep_findings(&study->setup, &study->ledger, findings, &end->lost) != RUE_OK)
-        findings->ledger = NULL; /* the store has none */
+    if (findings->unsaved || end->ran == RUE_STORE) return;
+    /* A failure is in `lost`. */
+    (void)!rue_study_keep_findings(&study->setup, &study->ledger, findings, &end->lost);
 }

@@ -62,7 +62,6 @@ struct rue_study_ledger {
     struct rue_notice notices[RUE_STUDY_NOTICES_MAX]; /* [notice_count] of changes of the machine */
     size_t dropped_count;
     struct rue_dropped_node dropped[RUE_STUDY_DROPPED_MAX]; /* [dropped_count] of a farm */
-    struct rue_findings_ledger kept; /* the part of the store that the findings use; owns its lists */
 };
 
 /* Time of the budget that is spent so far. */

@@ -29,25 +29,23 @@ static void scenario_key(const struct rue_study_setup *setup, size_t variant, ch
     rue_kept_scenario(&scenario, workload, out);
 }
 
-static rue_status keep_findings(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
+static rue_status keep_findings(const struct rue_study_setup *setup, const struct rue_study_ledger *ledger,
                                 const struct rue_findings *findings, int64_t result, rue_error *error)
 {
-    struct rue_findings_ledger *kept = &ledger->kept;
-    uint64_t *ids = realloc(kept->disturbed, (ledger->row_count + 1) * sizeof *ids);
-    if (!ids) return rue_fail_memory(error, "trials", ledger->row_count * sizeof *ids);
-    kept->disturbed = ids;
-    kept->disturbed_count = 0;
+    struct rue_store_result row = {.result = result,
+                                   .disturbed = malloc((ledger->row_count + 1) * sizeof *row.disturbed)};
+    if (!row.disturbed) return rue_fail_memory(error, "trials", ledger->row_count * sizeof *row.disturbed);
     for (size_t i = 0; i < ledger->row_count; i++)
-        if (ledger->rows[i].trial.disturbed) ids[kept->disturbed_count++] = ledger->rows[i].trial.id;
-    return rue_kept_save(ledger->store, findings, &setup->goal.search.rules, kept, result, error);
+        if (ledger->rows[i].trial.disturbed) row.disturbed[row.disturbed_count++] = ledger->rows[i].trial.id;
+    rue_status status = rue_kept_save(ledger->store, findings, &setup->goal.search.rules, row, error);
+    free(row.disturbed);
+    return status;
 }
 
-rue_status rue_study_keep_findings(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
-                                   struct rue_findings *findings, rue_error *error)
+rue_status rue_study_keep_findings(const struct rue_study_setup *setup, const struct rue_study_ledger *ledger,
+                                   const struct rue_findings *findings, rue_error *error)
 {
-    rue_status status = keep_findings(setup, ledger, findings, rue_store_run_id(ledger->store), error);
-    if (status == RUE_OK) findings->ledger = &ledger->kept;
-    return status;
+    return keep_findings(setup, ledger, findings, rue_store_run_id(ledger->store), error);
 }
 
 #define COPY(to, from) snprintf(to, sizeof(to), "%s", from)

@@ -4,9 +4,9 @@
 
 #include "study_parts.h"
 
-/* Stores the findings, with their ledger, which is added to `findings`. RUE_STORE, RUE_MEMORY. */
-rue_status rue_study_keep_findings(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
-                                   struct rue_findings *findings, rue_error *error) RUE_MUST_CHECK;
+/* Stores the findings. RUE_STORE, RUE_MEMORY. */
+rue_status rue_study_keep_findings(const struct rue_study_setup *setup, const struct rue_study_ledger *ledger,
+                                   const struct rue_findings *findings, rue_error *error) RUE_MUST_CHECK;
 
 /* For a run that ended early: whether to keep the last result in the store, because it has a recommendation
  * for a variant and `findings` do not. If the run `failed` without any recommendation, every variant counts.

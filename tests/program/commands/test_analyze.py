@@ -284,7 +284,7 @@ def check_study(rue, table, *words):
     done, plain = rue("analyze", table, "--study", "out", *words), rue("analyze", table, "--json", *words)
     assert done.returncode == plain.returncode and plain.returncode in (0, 4), done.stderr
     study, own = json.loads(rue("show", "out", "--json").stdout), json.loads(plain.stdout)
-    for key in own.keys() - {"provenance", "ledger"}:
+    for key in own.keys() - {"provenance"}:
         assert study[key] == own[key], key
     assert read_json(rue.folder / "out/recommendation.json")["recommendations"] == own["recommendations"]
     with contextlib.closing(sqlite3.connect(rue.folder / "out/study.db")) as db:

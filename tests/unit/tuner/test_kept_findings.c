@@ -34,15 +34,14 @@ static struct rue_store *keep(struct fixture *fixture)
 {
     struct rue_store *store;
     rue_error error = {0};
-    struct rue_findings_ledger ledger = {.disturbed_count = 2, .disturbed = disturbed};
     for (size_t v = 0; v < fixture->findings.variant_count; v++)
         strcpy(fixture->findings.variants[v].scenario, scenarios[v % 2]);
     cr_assert(rue_store_open(NULL, false, &store, &error) == RUE_OK, "%s", error.message);
     cr_assert(rue_store_begin_run(store, "rue tune", "1", "now", &rue_own_knobs, &error) == RUE_OK);
-    cr_assert(rue_kept_save(store, &fixture->findings, &plain_rules, &ledger, rue_store_run_id(store),
-                            &error) == RUE_OK,
-              "%s", error.message);
-    free(ledger.rules_json);
+    const struct rue_store_result row = {
+        .result = rue_store_run_id(store), .disturbed_count = 2, .disturbed = disturbed};
+    cr_assert_eq(rue_kept_save(store, &fixture->findings, &plain_rules, row, &error), RUE_OK, "%s",
+                 error.message);
     return store;
 }
 
@@ -93,13 +92,12 @@ Test(kept_findings, the_report_of_stored_findings_is_the_same)
     strcpy(ranked->study, fixture.findings.study); /* of its folder */
     cr_expect(ranked->runner.pins_memory);
     struct rue_variant_findings bare[FIXTURE_VARIANTS]; /* further answers are computed in other tests */
-    struct rue_findings shown = *ranked, found_here = fixture.findings;
+    struct rue_findings shown = *ranked;
     memcpy(bare, ranked->variants, ranked->variant_count * sizeof *bare);
     for (size_t v = 0; v < ranked->variant_count; v++) bare[v].answers = fixture.variants[v].answers;
     shown.variants = bare;
     shown.overall_count = 0;
-    found_here.ledger = NULL;
-    cr_assert_eq(rue_report_json_text(&found_here, &before, &error), RUE_OK);
+    cr_assert_eq(rue_report_json_text(&fixture.findings, &before, &error), RUE_OK);
     cr_assert_eq(rue_report_json_text(&shown, &after, &error), RUE_OK);
     cr_expect_str_eq(after, before);
     free(before);
@@ -118,7 +116,6 @@ Test(kept_findings, the_result_of_a_run_may_be_that_of_an_earlier_one)
     rue_error error = {0};
     struct rue_variant_findings only = {.scenario = "0123456789abcdef"};
     const struct rue_findings nothing = {.run.partial = true, .variant_count = 1, .variants = &only};
-    struct rue_findings_ledger ledger = {0};
     struct rue_notice notice = {
         .trial = 4, .uncertain = 2, .uncertain_end = 4, .load_ratio = 1.5, .cause = "heat"};
     struct rue_dropped_node node = {
@@ -127,18 +124,18 @@ Test(kept_findings, the_result_of_a_run_may_be_that_of_an_earlier_one)
     struct rue_store *store = keep(&fixture);
     int64_t first = rue_store_run_id(store);
     cr_assert_eq(rue_store_begin_run(store, "rue tune", "1", "now", &rue_own_knobs, &error), RUE_OK);
-    cr_assert_eq(rue_kept_save(store, &nothing, &plain_rules, &ledger, RUE_ABSENT, &error), RUE_OK, "%s",
+    const struct rue_store_result under_way = {.result = RUE_ABSENT}, kept = {.result = first};
+    cr_assert_eq(rue_kept_save(store, &nothing, &plain_rules, under_way, &error), RUE_OK, "%s",
                  error.message);
     cr_assert_eq(rue_store_add_row(store, RUE_STORE_CHANGES, &notice, &error), RUE_OK, "%s", error.message);
     cr_assert_eq(rue_store_add_row(store, RUE_STORE_EXCLUSIONS, &node, &error), RUE_OK, "%s", error.message);
     cr_assert_eq(read_back(store, 1, &found, &error), RUE_OK, "%s", error.message);
     cr_expect(found->under_way && found->count == 1 && !found->at[0].matrix);
     rue_recommendation_close(found);
-    cr_assert_eq(rue_kept_save(store, &nothing, &plain_rules, &ledger, first, &error), RUE_OK, "%s",
-                 error.message);
+    cr_assert_eq(rue_kept_save(store, &nothing, &plain_rules, kept, &error), RUE_OK, "%s", error.message);
     cr_assert_eq(read_back(store, 1, &found, &error), RUE_OK, "%s", error.message);
     cr_expect(!found->under_way && found->count == fixture.findings.variant_count);
-    cr_expect(found->ledger.disturbed_count == 2 && found->ledger.disturbed[1] == 7);
+    cr_expect(found->disturbed_count == 2 && found->disturbed[1] == 7);
     cr_expect_str_eq(found->found.run.command_line, fixture.findings.run.command_line);
     const struct rue_change_findings *changes = &found->found.changes;
     cr_assert(changes->notice_count == 1 && changes->dropped_count == 1);
@@ -148,7 +145,6 @@ Test(kept_findings, the_result_of_a_run_may_be_that_of_an_earlier_one)
     cr_expect_str_eq(changes->dropped->why, "slow");
     rue_recommendation_close(found);
     rue_store_close(store);
-    free(ledger.rules_json);
     fixture_close(&fixture);
 }
 
@@ -179,7 +175,7 @@ Test(kept_findings, stored_cells_are_read_back_unchanged)
                                              : after->estimate_sd == before->estimate_sd,
                   "cell %zu: %f, was %f", c, after->estimate_sd, before->estimate_sd);
     }
-    cr_expect(found->ledger.trials == 0 && !found->under_way);
+    cr_expect(found->trials == 0 && !found->under_way);
     cr_expect_str_eq(found->at[0].found.scenario, "0123456789abcdef");
     rue_recommendation_close(found);
     rue_store_close(store);
