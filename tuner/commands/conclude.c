@@ -4,20 +4,21 @@
 
 #include "findings_fill.h"
 #include "interrupt.h"
+#include "kept_findings.h"
 #include "output.h"
-#include "recommendation_file.h"
 #include "shell_quote.h"
 #include "units.h"
 
 /* Notes when a run with another loader or of a smaller space replaces a recommendation. */
-static void note_replaced(const struct rue_study_setup *setup)
+static void note_replaced(const struct rue_study *study)
 {
+    const struct rue_study_setup *setup = &study->setup;
     char label[RUE_CONFIG_TEXT_BYTES], what[192];
-    rue_error read_error = {0};
     struct rue_recommendation *earlier;
-    if (rue_recommendation_read(setup->place.folder, &earlier, &read_error) != RUE_OK) return;
-    const struct rue_recommended *part = earlier->at;
+    int64_t run_id;
     size_t included = 0;
+    if (rue_kept_read_last(study->ledger.store, &run_id, &earlier, NULL) != RUE_OK || !earlier) return;
+    const struct rue_recommended *part = earlier->at;
     if (earlier->count == 0) return rue_recommendation_close(earlier);
     for (size_t c = 0; c < setup->config_count; c++)
         included += rue_cost_matrix_config(part->matrix, &setup->configs[c]) != RUE_NONE;
@@ -42,7 +43,7 @@ void rue_study_write(struct rue_study *study, const struct rue_findings *finding
 {
     const struct rue_study_setup *setup = &study->setup;
     if (findings->unsaved) return;
-    note_replaced(setup);
+    note_replaced(study);
     /* A failure is in `lost`. */
     (void)!rue_output_write_reports(rue_reports, findings, setup->place.folder, study->end.written,
                                     sizeof study->end.written, &study->end.lost);

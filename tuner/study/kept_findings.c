@@ -188,6 +188,22 @@ rue_status rue_kept_read(struct rue_store *store, const struct rue_store_rows *r
     return rue_fail(error, status == RUE_DATA ? RUE_STORE : status, "%s", why.message);
 }
 
+rue_status rue_kept_read_last(struct rue_store *store, int64_t *run_id, struct rue_recommendation **out,
+                              rue_error *error)
+{
+    struct rue_store_rows results;
+    *out = NULL;
+    rue_status status = rue_store_read_rows(store, RUE_STORE_RESULTS, RUE_ABSENT, &results, error);
+    for (size_t i = results.count; status == RUE_OK && !*out && i-- > 0;) {
+        const struct rue_store_result *row = (struct rue_store_result *)results.at + i;
+        *run_id = row->result;
+        if (row->result != RUE_ABSENT && row->run_id != rue_store_run_id(store))
+            status = rue_kept_read(store, &results, i, RUE_STORE_FILE, out, error);
+    }
+    rue_store_rows_close(&results);
+    return status;
+}
+
 /* ---- ranked ---- */
 
 static bool is_same_ranking(const struct rue_ranking_rules *a, const struct rue_ranking_rules *b)

@@ -24,6 +24,11 @@ rue_status rue_kept_save(struct rue_store *store, const struct rue_findings *fin
 rue_status rue_kept_read(struct rue_store *store, const struct rue_store_rows *results, size_t index,
                          const char *path, struct rue_recommendation **out, rue_error *error) RUE_MUST_CHECK;
 
+/* The last result of earlier runs, of any study, and the run that found it. NULL: none. Otherwise as above.
+ */
+rue_status rue_kept_read_last(struct rue_store *store, int64_t *run_id, struct rue_recommendation **out,
+                              rue_error *error) RUE_MUST_CHECK;
+
 /* The findings, filled by `rules`. The caller closes `out` with rue_findings_close; it borrows from `kept`
  * and acquires its matrices, so call this once. The run's claims are dropped if its rules rank differently.
  * Fails as rue_findings_fill. */

@@ -8,7 +8,7 @@
 
 #include "folder_lock.h"
 #include "interrupt.h"
-#include "json_file.h"
+#include "kept_findings.h"
 #include "output.h"
 #include "part.h"
 
@@ -28,17 +28,20 @@ static void study_name(const char *data, char *out, size_t bytes)
     if (!out[0] || out[0] == '.') snprintf(out, bytes, "data");
 }
 
-/* Whether the reports in the folder are about data at another path. */
+/* Whether the last result in the folder is about data at another path. */
 static bool is_about_other_data(const char *folder, const char *path)
 {
-    json_t *report;
+    struct rue_store *store;
+    struct rue_recommendation *last;
+    int64_t run_id;
     char file[PATH_MAX + 32];
-    snprintf(file, sizeof file, "%s/recommendation.json", folder);
-    if (rue_json_file_read(file, "", &report, NULL) != RUE_OK) return false;
-    json_t *first = json_array_get(json_object_get(report, "recommendations"), 0);
-    const char *other = json_string_value(json_object_get(json_object_get(first, "variant"), "path"));
-    bool differs = other && strcmp(other, path) != 0;
-    json_decref(report);
+    snprintf(file, sizeof file, "%s/" RUE_STORE_FILE, folder);
+    if (rue_store_open_copy(file, false, &store, NULL) != RUE_OK) return false;
+    bool read = rue_kept_read_last(store, &run_id, &last, NULL) == RUE_OK && last && last->count;
+    bool differs =
+        read && last->at[0].found.variant.path[0] && strcmp(last->at[0].found.variant.path, path) != 0;
+    rue_recommendation_close(last);
+    rue_store_close(store);
     return differs;
 }
 

@@ -10,7 +10,6 @@
 
 #include <jpeglib.h>
 
-#include "array.h"
 #include "clock.h"
 #include "findings_fill.h"
 #include "json_document.h"
@@ -115,6 +114,8 @@ rue_status rue_study_note_change(struct rue_study_ledger *ledger, const struct r
                                  rue_error *error)
 {
     struct rue_notice row = *notice;
+    row.load_ratio = fmin(row.load_ratio, (double)RUE_TRIAL_FIELD_MAX); /* the most that the store reads */
+    row.compute_ratio = fmin(row.compute_ratio, (double)RUE_TRIAL_FIELD_MAX);
     if (ledger->notice_count < RUE_STUDY_NOTICES_MAX) ledger->notices[ledger->notice_count++] = row;
     rue_speed_history_add(&ledger->speeds, row.trial,
                           (struct rue_speed){log(row.load_ratio), log(row.compute_ratio)});
@@ -164,28 +165,13 @@ rue_status rue_study_load_changes(const struct rue_study_setup *setup, struct ru
     return status;
 }
 
-/* The last result of any study in the store, and its run. NULL: none. The caller closes it. */
-static rue_status find_result(struct rue_store *store, int64_t *run_id, struct rue_recommendation **out,
-                              rue_error *error)
-{
-    struct rue_store_rows results;
-    *out = NULL;
-    rue_status status = rue_store_read_rows(store, RUE_STORE_RESULTS, RUE_ABSENT, &results, error);
-    for (size_t i = results.count; status == RUE_OK && !*out && i-- > 0;) {
-        *run_id = ((struct rue_store_result *)results.at)[i].result;
-        if (*run_id != RUE_ABSENT) status = rue_kept_read(store, &results, i, RUE_STORE_FILE, out, error);
-    }
-    rue_store_rows_close(&results);
-    return status;
-}
-
 bool rue_study_keep_earlier(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
                             const struct rue_findings *findings, bool failed, char *out, size_t bytes)
 {
     struct rue_recommendation *earlier;
     int64_t run_id = RUE_ABSENT;
     bool none = failed, kept = false, is_about_study = false,
-         read = find_result(ledger->store, &run_id, &earlier, NULL) == RUE_OK && earlier;
+         read = rue_kept_read_last(ledger->store, &run_id, &earlier, NULL) == RUE_OK && earlier;
     for (size_t v = 0; v < findings->variant_count; v++)
         none &= findings->variants[v].selection->recommended == RUE_NONE;
     for (size_t i = 0, used = 0; read && i < earlier->count && used < bytes; i++) {

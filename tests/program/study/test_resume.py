@@ -185,11 +185,26 @@ def test_a_finished_study_measures_no_trial(rue, script, uninterrupted):
     assert found(rue)["provenance"]["reused_trials"] == 32
 
 
+def test_other_data_of_the_same_name_have_their_own_study(rue):
+    for place in "ab":
+        (rue.folder / place).mkdir()
+        assert rue("prepare", "--synthetic", "8", f"{place}/photos", "--quiet").returncode == 0
+    words = ["--batch-size", "4", "--num-workers", "0", "--model", "none", "--mode", "raw", "--quiet"]
+    for place in "abab":
+        assert rue("tune", f"{place}/photos", *words).returncode == 0
+        for file in (rue.folder / "rue-out").rglob("recommendation.json"):  # the store knows whose it is
+            file.unlink()
+    for name, place in ("photos", "a"), ("photos-2", "b"):
+        rows = stored(rue, f"rue-out/{name}/study.db").values()
+        assert {row["path"] for row in rows} == {str(rue.folder / place / "photos")}
+
+
 def test_a_smaller_space_reports_the_replaced_recommendation(rue, script):
     one = script(TABLE)
     assert tune(rue, one).returncode == 0
     best = found(rue)["recommendations"][0]["config"]
     earlier = f"it recommended {best['batch_size']}/{best['num_workers']} out of 9 configurations"
+    (rue.folder / "out/recommendation.json").unlink()  # the store knows it
     done = tune(rue, one, "--batch-size", "16,32")
     assert wording.OUT_RECOMMENDATION_JSON_IS_REPLACED.format(earlier, 6) in done.stderr
     assert wording.IS_REPLACED not in tune(rue, one, "--batch-size", "16,32").stderr
