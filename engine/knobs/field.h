@@ -11,7 +11,7 @@ enum rue_field_kind {
     RUE_FIELD_FLAG,    /* bool */
     RUE_FIELD_NUMBER,  /* uint64_t, size_t, uint32_t or int, from `least` to `most`; SIZE_MAX: unknown */
     RUE_FIELD_WORD,    /* an enum: an index into `words` */
-    RUE_FIELD_REAL,    /* double; NaN: unknown, an error if `most` is not 0 */
+    RUE_FIELD_REAL,    /* double; NaN: unknown, an error if `most` is not 0; a writer keeps the limits too */
     RUE_FIELD_SECONDS, /* double, in seconds; written as a whole number of nanoseconds */
     RUE_FIELD_TEXT,    /* char [] */
     RUE_FIELD_STRING,  /* const char *, borrowed from the document that is read; NULL: unknown */

@@ -18,6 +18,13 @@ static double real_at(const void *at)
     return *(const double *)at;
 }
 
+/* The nearest value that a reader accepts. */
+static double limited_real(const struct rue_field *field, double value)
+{
+    if (!field->most || isnan(value)) return value;
+    return fmin(fmax(value, (double)field->least), (double)field->most);
+}
+
 static bool struct_is_empty(const struct rue_field *fields, const void *from);
 
 static bool is_empty(const struct rue_field *field, const void *from)
@@ -75,9 +82,9 @@ static json_t *value_json(const struct rue_field *field, const void *from, const
     case RUE_FIELD_WORD:
         return json_string(field->words[rue_field_number(field, from)]);
     case RUE_FIELD_REAL:
-        return rue_json_real(real_at(at));
+        return rue_json_real(limited_real(field, real_at(at)));
     case RUE_FIELD_SECONDS:
-        return rue_json_nanoseconds(real_at(at) * 1e9);
+        return rue_json_nanoseconds(limited_real(field, real_at(at)) * 1e9);
     case RUE_FIELD_TEXT:
         return rue_json_text(at);
     case RUE_FIELD_STRING:

@@ -8,6 +8,7 @@
 #include "kept_findings.h"
 #include "report.h"
 #include "selection.h"
+#include "study_outcome.h"
 
 TestSuite(kept_findings, .timeout = 120);
 
@@ -180,6 +181,47 @@ Test(kept_findings, stored_cells_are_read_back_unchanged)
     rue_recommendation_close(found);
     rue_store_close(store);
     fixture_close(&fixture);
+}
+
+/* A runner that reports times of years for a few images leads to these. */
+Test(kept_findings, absurd_values_are_stored_as_the_largest_that_can_be_read)
+{
+    struct fixture fixture;
+    struct rue_recommendation *found;
+    struct rue_findings *ranked;
+    rue_error error = {0};
+    fixture_open_plain(&fixture);
+    const struct rue_cost_matrix *was = fixture.findings.variants[0].matrix;
+    cr_assert_eq(rue_cost_matrix_add(fixture.matrices[0], 0, 0, 1e30, true, NULL), RUE_OK);
+    cr_assert_eq(rue_cost_matrix_estimate(fixture.matrices[0], 0, 1, 1e25, 1e12, 2, true, NULL), RUE_OK);
+    fixture.variants[0].claim = (struct rue_claim_findings){.bound_ratio = 5.7e15, .confidence = 0.95};
+    fixture.findings.run.duration_s = INFINITY;
+    struct rue_store *store = keep(&fixture);
+    cr_assert_eq(read_back(store, 0, &found, &error), RUE_OK, "%s", error.message);
+    cr_expect_eq(rue_cost_matrix_cell(found->at[0].matrix, 0, 1)->repeats,
+                 rue_cost_matrix_cell(was, 0, 1)->repeats);
+    cr_expect_eq(found->at[0].found.claim.bound_ratio, 1e9);
+    cr_assert_eq(rue_kept_rank(found, &plain_rules, &ranked, &error), RUE_OK, "%s", error.message);
+    rue_findings_close(ranked);
+    rue_recommendation_close(found);
+    rue_store_close(store);
+    fixture_close(&fixture);
+}
+
+Test(kept_findings, an_absurd_change_can_be_read_again)
+{
+    static struct rue_study_ledger ledger;
+    const struct rue_notice notice = {.trial = 3, .load_ratio = INFINITY, .compute_ratio = 1e18};
+    struct rue_store_rows rows;
+    rue_error error = {0};
+    cr_assert_eq(rue_store_open(NULL, false, &ledger.store, &error), RUE_OK, "%s", error.message);
+    cr_assert_eq(rue_store_begin_run(ledger.store, "rue tune", "1", "now", &rue_own_knobs, &error), RUE_OK);
+    cr_assert_eq(rue_study_note_change(&ledger, &notice, &error), RUE_OK, "%s", error.message);
+    cr_expect_eq(rue_store_read_rows(ledger.store, RUE_STORE_CHANGES, RUE_ABSENT, &rows, &error), RUE_OK,
+                 "%s", error.message);
+    cr_expect_eq(rows.count, 1);
+    rue_store_rows_close(&rows);
+    rue_store_close(ledger.store);
 }
 
 Test(kept_findings, stored_baselines_are_compared_again)
