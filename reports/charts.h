@@ -21,10 +21,9 @@ void rue_chart_subject_make(const struct rue_findings *findings, size_t variant,
  * after the slowest. */
 size_t rue_chart_next_model(const struct rue_variant_findings *variant, size_t model);
 
-/* The name of a chart: "heat-raw". Returns `out`. */
-enum { RUE_CHART_NAME_BYTES = 96 };
-const char *rue_chart_name(const struct rue_chart_subject *subject, const char *kind,
-                           char out[RUE_CHART_NAME_BYTES]);
+/* Adds a chart of the subject, as rue_page_chart: the name "heat" becomes "heat-raw". */
+void rue_charts_add(struct rue_page *page, const struct rue_chart_subject *subject,
+                    const struct rue_chart *chart);
 
 /* Whether a configuration differs from the best one only in batch size and workers. */
 bool rue_chart_is_in_slice(const struct rue_chart_subject *subject, size_t config);

@@ -33,23 +33,23 @@ static void put_memory(struct rue_page *page, const struct rue_chart_subject *su
 {
     const struct rue_variant_findings *variant = subject->variant;
     const struct rue_answers *answers = variant->answers;
-    char id[RUE_CHART_NAME_BYTES];
     if (!answers || !answers->memory_bytes) return;
     rue_page_table(page);
     for (size_t i = 0; i < answers->front_count; i++) put_memory_row(page, variant, answers->front[i], true);
     for (size_t i = 0; i < variant->selection->ranked_count; i++)
         if (!is_on_front(answers, variant->selection->ranked[i]))
             put_memory_row(page, variant, variant->selection->ranked[i], false);
-    rue_page_chart(
-        page, &(struct rue_chart){.kind = RUE_CHART_POINTS,
-                                  .name = rue_chart_name(subject, "front", id),
-                                  .title = "Regret against memory",
-                                  .note = "memory of the batches in flight; the line is the Pareto front",
-                                  .x = "memory_bytes",
-                                  .value = "regret",
-                                  .series = "group",
-                                  .log_x = true,
-                                  .from_zero = true});
+    rue_charts_add(
+        page, subject,
+        &(struct rue_chart){.kind = RUE_CHART_POINTS,
+                            .name = "front",
+                            .title = "Regret against memory",
+                            .note = "memory of the batches in flight; the line is the Pareto front",
+                            .x = "memory_bytes",
+                            .value = "regret",
+                            .series = "group",
+                            .log_x = true,
+                            .from_zero = true});
 }
 
 /* ---- votes against regret ---- */
@@ -58,7 +58,7 @@ static void put_votes(struct rue_page *page, const struct rue_chart_subject *sub
 {
     const struct rue_variant_findings *variant = subject->variant;
     const struct rue_selection *selection = variant->selection;
-    char header[48], id[RUE_CHART_NAME_BYTES];
+    char header[48];
     snprintf(header, sizeof header, "in top %zu (models)", selection->top_n);
     if (selection->recommended == RUE_NONE || selection->top_n_winner == selection->recommended) return;
     rue_page_table(page);
@@ -71,15 +71,16 @@ static void put_votes(struct rue_page *page, const struct rue_chart_subject *sub
         };
         if (votes) rue_page_row(page, config == selection->recommended, row, sizeof row / sizeof *row);
     }
-    rue_page_chart(
-        page, &(struct rue_chart){
-                  .kind = RUE_CHART_POINTS,
-                  .name = rue_chart_name(subject, "votes", id),
-                  .title = "Votes and regret disagree",
-                  .note = "votes: models for which it is among the fastest; circle: recommended, by regret",
-                  .x = "votes",
-                  .value = "regret",
-                  .from_zero = true});
+    rue_charts_add(
+        page, subject,
+        &(struct rue_chart){
+            .kind = RUE_CHART_POINTS,
+            .name = "votes",
+            .title = "Votes and regret disagree",
+            .note = "votes: models for which it is among the fastest; circle: recommended, by regret",
+            .x = "votes",
+            .value = "regret",
+            .from_zero = true});
 }
 
 /* ---- the answer by length of the job ---- */
@@ -104,21 +105,21 @@ static void put_lengths(struct rue_page *page, const struct rue_chart_subject *s
 {
     static const enum rue_knob knobs[] = {RUE_BATCH_SIZE, RUE_NUM_WORKERS};
     const struct rue_job_lengths *lengths = &subject->variant->lengths;
-    char id[RUE_CHART_NAME_BYTES];
     if (lengths->count < 2) return;
     rue_page_table(page);
     for (size_t k = 0; k < sizeof knobs / sizeof *knobs; k++)
         for (size_t i = 0; i < lengths->count; i++)
             put_length(page, subject->variant, &lengths->at[i], knobs[k]);
-    rue_page_chart(page, &(struct rue_chart){.kind = RUE_CHART_LINES,
-                                             .name = rue_chart_name(subject, "length", id),
-                                             .title = "The best configuration over the length of the job",
-                                             .note = "predicted",
-                                             .x = "images",
-                                             .value = "best",
-                                             .series = "knob",
-                                             .log_x = true,
-                                             .log_y = true});
+    rue_charts_add(page, subject,
+                   &(struct rue_chart){.kind = RUE_CHART_LINES,
+                                       .name = "length",
+                                       .title = "The best configuration over the length of the job",
+                                       .note = "predicted",
+                                       .x = "images",
+                                       .value = "best",
+                                       .series = "knob",
+                                       .log_x = true,
+                                       .log_y = true});
 }
 
 /* ---- model by model ---- */

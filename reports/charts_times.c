@@ -31,11 +31,14 @@ void rue_chart_subject_make(const struct rue_findings *findings, size_t variant,
     }
 }
 
-const char *rue_chart_name(const struct rue_chart_subject *subject, const char *kind,
-                           char out[RUE_CHART_NAME_BYTES])
+void rue_charts_add(struct rue_page *page, const struct rue_chart_subject *subject,
+                    const struct rue_chart *chart)
 {
-    snprintf(out, RUE_CHART_NAME_BYTES, "%s%s%s", kind, subject->slug[0] ? "-" : "", subject->slug);
-    return out;
+    char name[96];
+    struct rue_chart named = *chart;
+    snprintf(name, sizeof name, "%s%s%s", chart->name, subject->slug[0] ? "-" : "", subject->slug);
+    named.name = name;
+    rue_page_chart(page, &named);
 }
 
 static double best_ns(const struct rue_selection *selection, size_t model)
@@ -170,7 +173,7 @@ static void put_grid(struct rue_page *page, const struct rue_chart_subject *subj
     const struct rue_variant_findings *variant = subject->variant;
     const struct rue_knobs *knobs = rue_config_knobs(&variant->matrix->configs[center]);
     const char *name = knob == RUE_NONE ? NULL : knobs->at[knob]->name;
-    char id[RUE_CHART_NAME_BYTES], kind[RUE_KNOB_TEXT_BYTES + 8], title[PATH_MAX + 256], note[128];
+    char kind[RUE_KNOB_TEXT_BYTES + 8], title[PATH_MAX + 256], note[128];
     describe_marks(variant, note, sizeof note);
     snprintf(kind, sizeof kind, "heat%s%s", name ? "-" : "", name ? name : "");
     snprintf(title, sizeof title, "Mean regret (%%)%s%s%s%s", name ? " by " : "", name ? name : "",
@@ -178,15 +181,16 @@ static void put_grid(struct rue_page *page, const struct rue_chart_subject *subj
     rue_page_table(page);
     for (size_t c = 0; c < variant->matrix->config_count; c++)
         if (is_in_slice(variant, center, c, knob)) put_cell(page, variant, c, knob);
-    rue_page_chart(page, &(struct rue_chart){.kind = RUE_CHART_HEAT,
-                                             .name = rue_chart_name(subject, kind, id),
-                                             .title = title,
-                                             .note = note,
-                                             .x = "batch_size",
-                                             .y = "num_workers",
-                                             .value = "regret",
-                                             .caption = "basis",
-                                             .panel = name ? "knob" : NULL});
+    rue_charts_add(page, subject,
+                   &(struct rue_chart){.kind = RUE_CHART_HEAT,
+                                       .name = kind,
+                                       .title = title,
+                                       .note = note,
+                                       .x = "batch_size",
+                                       .y = "num_workers",
+                                       .value = "regret",
+                                       .caption = "basis",
+                                       .panel = name ? "knob" : NULL});
 }
 
 void rue_charts_grid(struct rue_page *page, const struct rue_chart_subject *subject)
@@ -287,26 +291,27 @@ static void add_families(struct rue_page *page, const struct rue_chart_subject *
     };
     bool intervals = has_intervals(subject->variant);
     for (size_t i = 0; i < sizeof families / sizeof *families; i++) {
-        char id[RUE_CHART_NAME_BYTES], title[PATH_MAX + 256];
+        char title[PATH_MAX + 256];
         snprintf(title, sizeof title, "%s%s%s", families[i].title, subject->name[0] ? ", " : "",
                  subject->name);
-        rue_page_chart(
-            page, &(struct rue_chart){.kind = RUE_CHART_LINES,
-                                      .name = rue_chart_name(subject, families[i].kind, id),
-                                      .title = title,
-                                      .note = i           ? NULL
-                                              : intervals ? "circle: recommended; vertical lines: range of "
-                                                            "repeats, or 95 % interval of a prediction"
-                                                          : "circle: recommended",
-                                      .x = families[i].x,
-                                      .value = "time_ns",
-                                      .low = "low_ns",
-                                      .high = "high_ns",
-                                      .series = families[i].series,
-                                      .panel = families[i].panel,
-                                      .log_x = true,
-                                      .log_y = i < 2 && is_spread(subject->variant),
-                                      .from_zero = true});
+        rue_charts_add(page, subject,
+                       &(struct rue_chart){.kind = RUE_CHART_LINES,
+                                           .name = families[i].kind,
+                                           .title = title,
+                                           .note = i ? NULL
+                                                   : intervals
+                                                       ? "circle: recommended; vertical lines: range of "
+                                                         "repeats, or 95 % interval of a prediction"
+                                                       : "circle: recommended",
+                                           .x = families[i].x,
+                                           .value = "time_ns",
+                                           .low = "low_ns",
+                                           .high = "high_ns",
+                                           .series = families[i].series,
+                                           .panel = families[i].panel,
+                                           .log_x = true,
+                                           .log_y = i < 2 && is_spread(subject->variant),
+                                           .from_zero = true});
     }
 }
 

@@ -95,7 +95,6 @@ static void put_bars(struct rue_page *page, const struct rue_chart_subject *subj
     const struct rue_variant_findings *variant = subject->variant;
     size_t v = (size_t)(variant - subject->findings->variants), configs[BARS_MAX],
            count = choose_bars(variant, configs);
-    char id[RUE_CHART_NAME_BYTES];
     rue_page_table(page);
     for (size_t m = RUE_NONE; (m = rue_chart_next_model(variant, m)) != RUE_NONE;)
         for (size_t i = 0; i < count; i++) {
@@ -103,9 +102,9 @@ static void put_bars(struct rue_page *page, const struct rue_chart_subject *subj
                 rue_breakdown_cell(breakdown, subject->findings, v, m, configs[i]);
             if (parts && parts->images && has_parts(parts)) put_bar(page, variant, m, configs[i], parts);
         }
-    rue_page_chart(page,
+    rue_charts_add(page, subject,
                    &(struct rue_chart){.kind = RUE_CHART_BARS,
-                                       .name = rue_chart_name(subject, "parts", id),
+                                       .name = "parts",
                                        .title = "Where the time of a job goes",
                                        .note = "from the longest trials of each, scaled to the whole job; "
                                                "bold: recommended; at the end of each bar, what limits it",
@@ -159,16 +158,16 @@ static void add_use_charts(struct rue_page *page, const struct rue_chart_subject
         {"memory", "Memory of the loader over workers", "num_workers", "memory_bytes", "batch_size", false},
     };
     for (size_t i = 0; i < sizeof charts / sizeof *charts; i++) {
-        char id[RUE_CHART_NAME_BYTES];
         if (charts[i].one_model && !one_model) continue;
-        rue_page_chart(page, &(struct rue_chart){.kind = RUE_CHART_LINES,
-                                                 .name = rue_chart_name(subject, charts[i].kind, id),
-                                                 .title = charts[i].title,
-                                                 .x = charts[i].x,
-                                                 .value = charts[i].value,
-                                                 .series = charts[i].series,
-                                                 .log_x = true,
-                                                 .from_zero = true});
+        rue_charts_add(page, subject,
+                       &(struct rue_chart){.kind = RUE_CHART_LINES,
+                                           .name = charts[i].kind,
+                                           .title = charts[i].title,
+                                           .x = charts[i].x,
+                                           .value = charts[i].value,
+                                           .series = charts[i].series,
+                                           .log_x = true,
+                                           .from_zero = true});
     }
 }
 

@@ -235,7 +235,6 @@ static void put_means(struct rue_page *page, const struct rue_difference *differ
            *changed = calloc(configs + 1, sizeof *changed),
            *columns_after = calloc(configs + 1, sizeof *columns_after);
     double *sums = calloc(configs + 1, sizeof *sums);
-    char id[RUE_CHART_NAME_BYTES];
     page->failed |= !counts || !changed || !sums || !columns_after;
     for (size_t i = 0; !page->failed && i < difference->cell_count; i++) {
         const struct rue_changed_cell *cell = &difference->cells[i];
@@ -260,9 +259,9 @@ static void put_means(struct rue_page *page, const struct rue_difference *differ
         rue_page_row(page, columns_after[c] == answer_column(difference, 1), row, sizeof row / sizeof *row);
         if (!changed[c]) rue_page_mark(page, RUE_ROW_UNCHANGED);
     }
-    rue_page_chart(page,
+    rue_charts_add(page, subject,
                    &(struct rue_chart){.kind = RUE_CHART_HEAT,
-                                       .name = rue_chart_name(subject, "change", id),
+                                       .name = "change",
                                        .title = "Change of the time (%), mean over models",
                                        .note = "ring: recommended in the second study; above zero: slower; "
                                                "hatched: no model changed",
@@ -280,7 +279,6 @@ static void put_means(struct rue_page *page, const struct rue_difference *differ
 static void put_charts(struct rue_page *page, const struct rue_difference *difference)
 {
     struct rue_chart_subject subject;
-    char id[RUE_CHART_NAME_BYTES];
     size_t rows = 0;
     rue_chart_subject_make(difference->findings[1],
                            (size_t)(difference->variants[1] - difference->findings[1]->variants), &subject);
@@ -292,16 +290,17 @@ static void put_charts(struct rue_page *page, const struct rue_difference *diffe
         rows++;
     }
     if (difference->common_models > 1 && difference->common_models <= MODELS_MAX)
-        rue_page_chart(page, &(struct rue_chart){.kind = RUE_CHART_HEAT,
-                                                 .name = rue_chart_name(&subject, "change-model", id),
-                                                 .title = "Change of the time (%) for each model",
-                                                 .note = "hatched: no change",
-                                                 .x = "batch_size",
-                                                 .y = "num_workers",
-                                                 .value = "change_ratio",
-                                                 .caption = "verdict",
-                                                 .panel = "model",
-                                                 .is_change = true});
+        rue_charts_add(page, &subject,
+                       &(struct rue_chart){.kind = RUE_CHART_HEAT,
+                                           .name = "change-model",
+                                           .title = "Change of the time (%) for each model",
+                                           .note = "hatched: no change",
+                                           .x = "batch_size",
+                                           .y = "num_workers",
+                                           .value = "change_ratio",
+                                           .caption = "verdict",
+                                           .panel = "model",
+                                           .is_change = true});
 }
 
 void rue_difference_put(struct rue_page *page, const struct rue_difference *difference, bool charts)
