@@ -48,13 +48,13 @@ void rue_charts_breakdown(struct rue_page *page, const struct rue_chart_subject 
 void rue_charts_timeline(struct rue_page *page, const struct rue_findings *findings,
                          const struct rue_breakdown *breakdown);
 
-/* Writes a command that repeats a trial. `path`: of its data; "": the command has no data. `runner`: the name
- * of its runner. `line`: the command of its run, whose option --runner is copied. The workload is added if it
+/* Writes a command that repeats a trial. `path`: of its data; "": the command has no data. `own`: the runner
+ * is rue's own. `line`: the command of its run, whose option --runner is copied. The workload is added if it
  * is known. Returns false if the runner is not rue's own and `line` does not have it: then the command lacks
  * it. */
 enum { RUE_TRIAL_COMMAND_BYTES = 3 * PATH_MAX + 1024 };
-bool rue_trial_command(const struct rue_trial_request *request, const char *path, const char *runner,
-                       const char *line, char out[RUE_TRIAL_COMMAND_BYTES]);
+bool rue_trial_command(const struct rue_trial_request *request, const char *path, bool own, const char *line,
+                       char out[RUE_TRIAL_COMMAND_BYTES]);
 
 /* Adds the answer for each model, the smallest set, and charts: votes and regret, regret and memory, the
  * answer by length of the job. (charts_answers.c) */

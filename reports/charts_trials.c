@@ -279,8 +279,8 @@ static void add_workload(char *out, size_t *used, const struct rue_workload *wor
     }
 }
 
-bool rue_trial_command(const struct rue_trial_request *request, const char *path, const char *runner,
-                       const char *line, char out[RUE_TRIAL_COMMAND_BYTES])
+bool rue_trial_command(const struct rue_trial_request *request, const char *path, bool own, const char *line,
+                       char out[RUE_TRIAL_COMMAND_BYTES])
 {
     const struct rue_knobs *knobs = rue_config_knobs(&request->config);
     char word[PATH_MAX + 16], value[RUE_KNOB_TEXT_BYTES];
@@ -299,7 +299,7 @@ bool rue_trial_command(const struct rue_trial_request *request, const char *path
         add_option(out, &used, knobs->at[k]->name, value);
     }
     if (request->workload.world_size) add_workload(out, &used, &request->workload);
-    return found || strncmp(runner, "rue ", 4) == 0;
+    return found || own;
 }
 
 static void put_failures(struct rue_page *page, const struct rue_findings *findings,
@@ -315,9 +315,10 @@ static void put_failures(struct rue_page *page, const struct rue_findings *findi
         const struct rue_failed_trial *failure = &breakdown->failures[i];
         char command[RUE_TRIAL_COMMAND_BYTES], label[RUE_CONFIG_TEXT_BYTES];
         const struct rue_variant_findings *variant = &findings->variants[failure->variant];
-        bool repeatable = !variant->label && !variant->data.sample &&
-                          rue_trial_command(&failure->row.request, variant->variant.path,
-                                            findings->runner.name, findings->run.command_line, command);
+        bool repeatable =
+            !variant->label && !variant->data.sample &&
+            rue_trial_command(&failure->row.request, variant->variant.path,
+                              rue_findings_runner_is_own(findings), findings->run.command_line, command);
         rue_config_label(&failure->row.request.config, label); /* the page outlives the breakdown */
         const struct rue_table_column row[] = {
             {"trial", "trial", RUE_UNIT_COUNT, .number = (double)failure->row.id},

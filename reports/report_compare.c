@@ -120,14 +120,12 @@ static void put_variant(struct rue_page *page, const struct compared *compared, 
     double memory_bytes = NAN, cpu_ns = NAN;
     size_t best = variant->selection->recommended;
     if (best != RUE_NONE) find_usage(findings, variant, &memory_bytes, &cpu_ns);
-    rue_findings_name_among(findings, variant, name, sizeof name);
-    const char *mode = rue_findings_mode(variant); /* chunks need its place */
-    size_t length = strlen(mode);
-    bool shorter = variant->data.layout[0] && strncmp(name, mode, length) == 0 && name[length] == ' ';
+    size_t mode = rue_findings_name_among(findings, variant, name, sizeof name);
+    if (!variant->data.layout[0]) mode = 0; /* chunks need its place */
     const struct rue_queue_findings *queue = &variant->trials.queue;
     double storage_bytes = variant->data.storage_bytes;
     const struct rue_table_column row[] = {
-        {"variant", "variant", .text = shorter ? name + length + 1 : name, .shrink_to = 30},
+        {"variant", "variant", .text = name + mode, .shrink_to = 30},
         {"config", "best config", .config = best == RUE_NONE ? NULL : &variant->matrix->configs[best]},
         {"speedup_ratio", "speed-up", RUE_UNIT_TIMES, .number = mean_speedup(compared, v)},
         {"cpu_ns_per_image", "CPU per image", RUE_UNIT_DURATION, .number = cpu_ns, .drop = 1},

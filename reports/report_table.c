@@ -40,7 +40,7 @@ static void say_literal(struct rue_page *page, const char *text)
 /* The lines that load with what was recommended for rue's own loader. */
 static void put_use(struct rue_page *page, const struct rue_findings *findings)
 {
-    bool own = strcmp(findings->runner.measured_with, "rue") == 0;
+    bool own = rue_findings_runner_is_own(findings);
     if (!own || !findings->variants[0].variant.path[0]) return;
     rue_page_sentence(page, RUE_LOOK_PLAIN, 2);
     rue_say(page, "from rue_tuner import Loader  # PyTorch's best num_workers can differ");

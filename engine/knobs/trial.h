@@ -97,6 +97,7 @@ struct rue_trial_result {
     enum rue_outcome outcome;
     char reason[RUE_REASON_BYTES]; /* if ok: "" or which images were replaced */
     struct rue_config config;      /* as run */
+    bool data_fault;               /* failed because an item of the data cannot be loaded */
     bool spent;                    /* the runner cannot run another trial, for example after a GPU error */
     bool retry;                    /* failed by a pause or the loss of a rank; another try may succeed */
 #define X(name, text) int64_t name;

@@ -433,6 +433,7 @@ void rue_trial_run(const struct rue_trial_start *start, const struct rue_trial_r
     rue_status status =
         request->measure == RUE_COMPUTE ? run_compute(&run, &error) : run_joint(&run, source, &error);
     result->outcome = status_outcome(status);
+    result->data_fault = status == RUE_DATA;
     result->spent = status == RUE_INTERNAL;
     /* The limit was not the reason, so the system refused. */
     bool fits = fits_limit(request, rue_model_in_flight(model));

@@ -237,7 +237,7 @@ static bool make_command(const struct rue_trial_life *life, char out[RUE_TRIAL_C
     const struct rue_trial_request *request = &life->row.request;
     out[0] = 0;
     if (request->measure != RUE_JOINT || life->of_table || life->of_sample) return false;
-    return rue_trial_command(request, request->variant.path, life->runner,
+    return rue_trial_command(request, request->variant.path, life->own_runner,
                              life->variant ? life->findings->run.command_line : "", out);
 }
 

@@ -16,10 +16,11 @@ struct rue_trial_life {
     char recorded[32];                          /* when it was stored */
     char runner[128];
     char machine[32];
-    double job_ns;  /* time of the whole job by this trial alone; NaN: unknown */
-    bool extended;  /* job_ns extends a truncated trial */
-    bool of_table;  /* a row of a table; the path is the name of a mode */
-    bool of_sample; /* on the sample of a study, which is removed at its end */
+    double job_ns;   /* time of the whole job by this trial alone; NaN: unknown */
+    bool extended;   /* job_ns extends a truncated trial */
+    bool own_runner; /* rue's own; false if that is unknown */
+    bool of_table;   /* a row of a table; the path is the name of a mode */
+    bool of_sample;  /* on the sample of a study, which is removed at its end */
 };
 
 /* For people; style->brief: only some of its batches. RUE_MEMORY; RUE_STORE: the stream failed. */

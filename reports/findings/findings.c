@@ -33,8 +33,8 @@ static void name_stored(const struct rue_variant_findings *variant, char *out, s
         snprintf(out + used, bytes - used, " %s", variant->data.layout);
 }
 
-void rue_findings_name_among(const struct rue_findings *findings, const struct rue_variant_findings *variant,
-                             char *out, size_t bytes)
+size_t rue_findings_name_among(const struct rue_findings *findings,
+                               const struct rue_variant_findings *variant, char *out, size_t bytes)
 {
     char other_name[192];
     const char *path = variant->variant.path;
@@ -60,6 +60,8 @@ void rue_findings_name_among(const struct rue_findings *findings, const struct r
         snprintf(out + used, bytes - used, " on %" PRIu64 " rank%s, %" PRIu64 " images each",
                  variant->job.deployment.ranks, variant->job.deployment.ranks == 1 ? "" : "s",
                  variant->job.images);
+    size_t mode = strlen(rue_findings_mode(variant)) + 1;
+    return mode < strlen(out) ? mode : strlen(out);
 }
 
 bool rue_findings_compares_ranks(const struct rue_findings *findings)
@@ -72,6 +74,11 @@ bool rue_findings_compares_ranks(const struct rue_findings *findings)
                 rue_variant_equal(&variants[other].variant, &variants[v].variant))
                 return true;
     return false;
+}
+
+bool rue_findings_runner_is_own(const struct rue_findings *findings)
+{
+    return strcmp(findings->runner.measured_with, "rue") == 0;
 }
 
 const char *rue_findings_mode(const struct rue_variant_findings *variant)

@@ -228,6 +228,9 @@ struct rue_findings {
     void *row_context;
 };
 
+/* Whether rue's own loader made the trials. */
+bool rue_findings_runner_is_own(const struct rue_findings *findings);
+
 /* How its JPEG files were decoded. */
 static inline enum rue_decode rue_findings_decode(const struct rue_variant_findings *variant)
 {
@@ -238,9 +241,10 @@ static inline enum rue_decode rue_findings_decode(const struct rue_variant_findi
 const char *rue_findings_last_part(const char *path);
 
 /* "preprocessed tensor float32", or with the label in place of the mode. The shape and codec of chunks
- * follow, and the name or path of its data, or its ranks, if other variants have the same name. */
-void rue_findings_name_among(const struct rue_findings *findings, const struct rue_variant_findings *variant,
-                             char *out, size_t bytes);
+ * follow, and the name or path of its data, or its ranks, if other variants have the same name. Returns the
+ * length of the mode, with the space behind it. */
+size_t rue_findings_name_among(const struct rue_findings *findings,
+                               const struct rue_variant_findings *variant, char *out, size_t bytes);
 
 /* Whether these are the only data, and the runner's own: they need no name. */
 static inline bool rue_findings_is_only(const struct rue_findings *findings,

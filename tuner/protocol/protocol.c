@@ -90,6 +90,8 @@ static const struct rue_field opened_fields[] = {
      .most = RUE_TRIAL_FIELD_MAX},
     {0}};
 
+static const char data_fault[] = "data_fault";
+
 #define RESULT(member) RUE_FIELD_AT(rue_trial_result, member)
 #define TIMES(times, number)                                                                          \
     RUE_FIELD_LIST, RESULT(times), RUE_FIELD_OMIT | RUE_FIELD_POINTED,                                \
@@ -103,6 +105,7 @@ const struct rue_field rue_protocol_result_fields[] = {
     {"status", RUE_FIELD_WORD, RESULT(outcome), .words = rue_outcome_names},
     {"config", RUE_FIELD_CONFIG, RESULT(config), RUE_FIELD_OPTIONAL},
     {"reason", RUE_FIELD_TEXT, RESULT(reason), RUE_FIELD_OMIT | RUE_FIELD_WRITTEN},
+    {data_fault, RUE_FIELD_FLAG, RESULT(data_fault), RUE_FIELD_OMIT},
     {"spent", RUE_FIELD_FLAG, RESULT(spent), RUE_FIELD_OMIT | RUE_FIELD_WRITTEN},
 #define X(name, text)             \
     {#name,                       \
@@ -197,10 +200,13 @@ bool rue_protocol_is_start(const char *line)
     return starts;
 }
 
-char *rue_protocol_encode_failure(json_t *id, enum rue_outcome outcome, const char *reason)
+char *rue_protocol_encode_failure(json_t *id, rue_status status, const char *reason)
 {
-    return dump_line(json_pack("{s:O?, s:s, s:o}", "id", id, "status", rue_outcome_names[outcome], "reason",
-                               rue_json_text(reason)));
+    bool infeasible = status == RUE_INFEASIBLE || status == RUE_MEMORY;
+    enum rue_outcome outcome = infeasible ? RUE_TRIAL_INFEASIBLE : RUE_TRIAL_FAILED;
+    return dump_line(json_pack("{s:O?, s:s, s:o, s:o*}", "id", id, "status", rue_outcome_names[outcome],
+                               "reason", rue_json_text(reason), data_fault,
+                               status == RUE_DATA ? json_true() : NULL));
 }
 
 char *rue_protocol_encode_refusal(const char *reason)

@@ -83,8 +83,8 @@ char *rue_protocol_encode_trial(const struct rue_trial_request *request, const c
 char *rue_protocol_encode_result(json_t *id, const struct rue_trial_result *result);
 char *rue_protocol_encode_ready(json_t *id);
 char *rue_protocol_encode_opened(const struct rue_opened *opened);
-/* `outcome`: infeasible if memory or descriptors are short, else failed. */
-char *rue_protocol_encode_failure(json_t *id, enum rue_outcome outcome, const char *reason);
+/* `status`: RUE_INFEASIBLE and RUE_MEMORY are infeasible, others failed; RUE_DATA is a fault of the data. */
+char *rue_protocol_encode_failure(json_t *id, rue_status status, const char *reason);
 char *rue_protocol_encode_refusal(const char *reason); /* of `open`: its workload does not suit the data */
 
 /* Decoders fail with RUE_RUNNER (replies) or RUE_USAGE (requests). The message names the field, what is

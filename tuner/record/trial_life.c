@@ -6,7 +6,6 @@
 
 #include "job_time.h"
 #include "shell_quote.h"
-#include "table.h"
 
 /* The first and the last number, for the message. */
 static rue_status find_trial(const struct rue_record *record, uint64_t id, struct rue_store_trial *out,
@@ -66,17 +65,18 @@ static void find_expectation(struct rue_trial_life *life)
 rue_status rue_trial_life_read(const struct rue_record *record, const struct rue_findings *findings,
                                uint64_t id, struct rue_trial_life *out, rue_error *error)
 {
-    static const char table[] = RUE_TABLE_LOADER " "; /* the runner's name begins with it */
     struct rue_store_trial trial = {.result = rue_trial_result_empty()};
     *out = (struct rue_trial_life){.study = record->name, .findings = findings, .job_ns = NAN};
     rue_status status = find_trial(record, id, &trial, error);
     out->row = rue_record_row(record, &trial);
+    out->of_table = out->row.label;
     out->row.label = NULL; /* of `trial` */
     if (status != RUE_OK) return status;
     memcpy(out->recorded, trial.recorded, sizeof out->recorded);
     memcpy(out->runner, trial.scenario.runner, sizeof out->runner);
     memcpy(out->machine, trial.scenario.machine, sizeof out->machine);
-    out->of_table = strncmp(out->runner, table, strlen(table)) == 0;
+    const struct rue_findings *last = record->last ? &record->last->found : NULL;
+    out->own_runner = last && rue_findings_runner_is_own(last) && strcmp(last->runner.name, out->runner) == 0;
     out->of_sample = rue_record_is_sample(&trial);
     out->variant = find_variant(record, findings, &trial);
     find_expectation(out);

@@ -305,14 +305,6 @@ static json_t *machine_json(void)
     return object;
 }
 
-/* Infeasible if memory or descriptors were short, else failed. */
-static char *encode_error(json_t *id, const rue_error *error)
-{
-    bool infeasible = error->status == RUE_INFEASIBLE || error->status == RUE_MEMORY;
-    return rue_protocol_encode_failure(id, infeasible ? RUE_TRIAL_INFEASIBLE : RUE_TRIAL_FAILED,
-                                       error->message);
-}
-
 static char *answer_hello(void)
 {
     json_t *greeting = json_pack("{s:s, s:s, s:s, s:o, s:[s,s,s], s:s}", "protocol", RUE_PROTOCOL_NAME,
@@ -329,10 +321,11 @@ static char *answer_open(struct server *server, const json_t *object)
     struct rue_open_request request;
     struct rue_opened opened = {.cache = RUE_CACHE_AS_IS};
     rue_status status = rue_protocol_decode_open(object, &request, &error);
-    if (status != RUE_OK) return encode_error(NULL, &error);
+    if (status != RUE_OK) return rue_protocol_encode_failure(NULL, error.status, error.message);
     status = open_data(server, &request, &opened, &error);
     if (status == RUE_USAGE) return rue_protocol_encode_refusal(error.message);
-    return status == RUE_OK ? rue_protocol_encode_opened(&opened) : encode_error(NULL, &error);
+    return status == RUE_OK ? rue_protocol_encode_opened(&opened)
+                            : rue_protocol_encode_failure(NULL, error.status, error.message);
 }
 
 static char *answer_trial(struct server *server, json_t *object)
@@ -343,7 +336,8 @@ static char *answer_trial(struct server *server, json_t *object)
     json_t *id = json_object_get(object, "id");
     rue_status status = rue_protocol_decode_trial(object, &request, &error);
     if (status == RUE_OK) status = run_trial(server, object, &request, &result, &error);
-    char *line = status == RUE_OK ? rue_protocol_encode_result(id, &result) : encode_error(id, &error);
+    char *line = status == RUE_OK ? rue_protocol_encode_result(id, &result)
+                                  : rue_protocol_encode_failure(id, error.status, error.message);
     rue_trial_result_close(&result);
     return line;
 }
@@ -352,14 +346,15 @@ static char *answer_unknown(const json_t *request, const char *op)
 {
     char reason[128];
     snprintf(reason, sizeof reason, "unknown op '%.40s': use hello, open or trial", op ? op : "");
-    return rue_protocol_encode_failure(json_object_get(request, "id"), RUE_TRIAL_FAILED, reason);
+    return rue_protocol_encode_failure(json_object_get(request, "id"), RUE_RUNNER, reason);
 }
 
 static char *answer(struct server *server, const char *line)
 {
     rue_error error = {0};
     json_t *request;
-    if (rue_protocol_parse(line, &request, &error) != RUE_OK) return encode_error(NULL, &error);
+    if (rue_protocol_parse(line, &request, &error) != RUE_OK)
+        return rue_protocol_encode_failure(NULL, error.status, error.message);
     const char *op = json_string_value(json_object_get(request, "op"));
     char *reply;
     if (op && strcmp(op, "hello") == 0)

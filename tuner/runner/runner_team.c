@@ -252,6 +252,7 @@ static struct rue_trial_result fail_trial(struct rue_members *group, const struc
     failed.outcome = outcome;
     failed.config = member->result.config;
     failed.refused = member->result.refused;
+    failed.data_fault = member->result.data_fault;
     snprintf(reason, sizeof reason, "on %s: %s", member->name, why);
     rue_error_shorten(reason, failed.reason, sizeof failed.reason);
     for (size_t i = 0; i < group->count; i++) rue_trial_result_close(&group->members[i].result);

@@ -42,8 +42,7 @@ static rue_status probe_rate(struct rue_study_setup *setup, struct rue_study_led
     if (status != RUE_OK) return status;
     rate->outcome = result->outcome;
     snprintf(rate->reason, sizeof rate->reason, "%s", result->reason);
-    if (rue_study_is_data_fault(setup, variant, result->outcome, result->reason))
-        status = rue_study_fail_probe(setup, variant, result->outcome, result->reason, error);
+    status = rue_study_check_data(result, error);
     if (result->outcome == RUE_TRIAL_OK) {
         double duration_s = (double)result->end_to_end_ns / 1e9;
         rate->images_per_s = (double)result->images / duration_s;

@@ -152,8 +152,8 @@ static rue_status check_probe(struct rue_study_setup *setup, struct rue_study_le
         return rue_study_check_smallest(setup, ledger, setup->variant_count, error);
     bool first = ledger->answered == 1;
     if ((question->measure == RUE_JOINT && !first) || ok) return RUE_OK;
-    if (rue_study_is_data_fault(setup, track->first_variant, result->outcome, result->reason))
-        return rue_study_fail_probe(setup, track->first_variant, result->outcome, result->reason, error);
+    rue_status status = rue_study_check_data(result, error);
+    if (status != RUE_OK) return status;
     if (question->measure == RUE_JOINT || track->probe_outcome != RUE_TRIAL_OK) return RUE_OK;
     track->probe_outcome = result->outcome;
     snprintf(track->probe_reason, sizeof track->probe_reason, "%s", result->reason);

@@ -6,20 +6,17 @@
 
 #include "advice.h"
 
-bool rue_study_is_data_fault(const struct rue_study_setup *setup, size_t variant, enum rue_outcome outcome,
-                             const char *reason)
+rue_status rue_study_check_data(const struct rue_trial_result *result, rue_error *error)
 {
-    const char *path = setup->variants[variant].variant.path;
-    return outcome == RUE_TRIAL_FAILED && path[0] && strstr(reason, path);
+    if (result->outcome != RUE_TRIAL_FAILED || !result->data_fault) return RUE_OK;
+    return rue_fail(error, RUE_DATA,
+                    "%s; remove or replace the file, or continue without it: --bad-images replace",
+                    result->reason);
 }
 
 rue_status rue_study_fail_probe(const struct rue_study_setup *setup, size_t variant, enum rue_outcome outcome,
                                 const char *reason, rue_error *error)
 {
-    if (rue_study_is_data_fault(setup, variant, outcome, reason))
-        return rue_fail(error, RUE_DATA,
-                        "%s; remove or replace the file, or continue without it: --bad-images replace",
-                        reason);
     if (outcome == RUE_TRIAL_INFEASIBLE)
         return rue_fail(error, RUE_INFEASIBLE, "the smallest batch size is infeasible: %s%s", reason,
                         rue_advice_given(reason)

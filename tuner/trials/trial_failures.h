@@ -4,9 +4,8 @@
 
 #include "study_setup.h"
 
-/* Whether a trial with this outcome and reason failed because of a file of the variant's data. */
-bool rue_study_is_data_fault(const struct rue_study_setup *setup, size_t variant, enum rue_outcome outcome,
-                             const char *reason);
+/* RUE_DATA, with what to do, if the trial failed because of an item of the data. */
+rue_status rue_study_check_data(const struct rue_trial_result *result, rue_error *error) RUE_MUST_CHECK;
 
 /* Fails after a first trial with this outcome and reason, because nothing can be measured. The message says
  * what to do. */

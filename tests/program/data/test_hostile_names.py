@@ -112,7 +112,7 @@ def test_a_runner_of_hostile_names(show, rue, evil_runner):
     show("analyze", "o" + EVIL + "/trials.csv", "--study", "t" + EVIL, codes=[0, 3])
     show("check", "o" + EVIL, "--runner", "echo " + shlex.quote(EVIL), codes=[1])
     show("tune", "--runner", "exit 3 #" + EVIL, codes=[1])
-    evil_runner.write(faults=[dict(when=dict(), do="answer", answer=dict(status="failed", reason=EVIL))])
+    evil_runner.write(faults=[dict(when=dict(), do="answer", answer=dict(status="failed", reason=EVIL, data_fault=True))])
     show(*run, codes=[3], RUE_FRESH="1")
 
 

@@ -296,7 +296,7 @@ Test(protocol, a_failed_open_has_the_whole_reason)
     rue_error error = {0};
     memset(long_reason, 'r', sizeof long_reason - 1);
     strcpy(long_reason + sizeof long_reason - 9, "the end.");
-    line = rue_protocol_encode_failure(NULL, RUE_TRIAL_FAILED, long_reason);
+    line = rue_protocol_encode_failure(NULL, RUE_RUNNER, long_reason);
     cr_assert_eq(decode_opened(line, &opened, &error), RUE_DATA);
     cr_assert_str_eq(error.message, long_reason);
     free(line);
@@ -309,7 +309,7 @@ Test(protocol, an_open_without_memory_is_infeasible)
 {
     struct rue_opened opened;
     rue_error error = {0};
-    char *line = rue_protocol_encode_failure(NULL, RUE_TRIAL_INFEASIBLE, "no memory");
+    char *line = rue_protocol_encode_failure(NULL, RUE_INFEASIBLE, "no memory");
     cr_assert_eq(decode_opened(line, &opened, &error), RUE_INFEASIBLE);
     cr_assert_str_eq(error.message, "no memory");
     free(line);

@@ -94,8 +94,9 @@ Test(protocol_result, the_id_is_echoed_and_may_be_null)
     cr_assert_eq(json_integer_value(json_object_get(named, "id")), 17);
     json_t *nameless = protocol_parse(rue_protocol_encode_result(NULL, &full));
     cr_assert(json_is_null(json_object_get(nameless, "id")));
-    json_t *failure = protocol_parse(rue_protocol_encode_failure(id, RUE_TRIAL_FAILED, "why"));
+    json_t *failure = protocol_parse(rue_protocol_encode_failure(id, RUE_DATA, "why"));
     cr_assert_eq(json_integer_value(json_object_get(failure, "id")), 17);
+    cr_assert(json_is_true(json_object_get(failure, "data_fault")));
     json_decref(id);
     json_decref(named);
     json_decref(nameless);
@@ -109,9 +110,11 @@ Test(protocol_result, every_outcome_is_read_back_with_its_reason)
         bad.outcome = (enum rue_outcome)outcome;
         bad.config = protocol_request().config;
         strcpy(bad.reason, "because of \"this\" & that");
+        bad.data_fault = outcome == RUE_TRIAL_FAILED;
         decode(protocol_parse(rue_protocol_encode_result(NULL, &bad)));
         cr_assert_eq(result.outcome, bad.outcome);
         cr_assert_str_eq(result.reason, bad.reason);
+        cr_assert_eq(result.data_fault, bad.data_fault);
     }
 }
 
@@ -121,7 +124,7 @@ Test(protocol_result, a_reason_that_is_not_utf8_is_kept)
     strcpy(bad.reason, "/data/caf\xe9/1.jpg is damaged");
     decode(protocol_parse(rue_protocol_encode_result(NULL, &bad)));
     cr_assert_str_eq(result.reason, "/data/caf\xEF\xBF\xBD/1.jpg is damaged");
-    json_t *failure = protocol_parse(rue_protocol_encode_failure(NULL, RUE_TRIAL_FAILED, "\xff\xfe gone"));
+    json_t *failure = protocol_parse(rue_protocol_encode_failure(NULL, RUE_RUNNER, "\xff\xfe gone"));
     cr_assert_str_eq(json_string_value(json_object_get(failure, "reason")), "\xEF\xBF\xBD\xEF\xBF\xBD gone");
     json_decref(failure);
 }
