@@ -33,10 +33,13 @@ static void say_check_gain(struct rue_page *page, const struct rue_check *check)
 static void say_failed(struct rue_page *page, const struct rue_check *check, const char *config)
 {
     for (size_t i = 0; i < check->trial_count; i++) {
-        const struct rue_check_trial *trial = &check->trials[i];
-        if (trial->outcome == RUE_TRIAL_OK || !rue_config_equal(&trial->config, &check->config)) continue;
+        const struct rue_trial_row *trial = &check->trials[i];
+        if (trial->result.outcome == RUE_TRIAL_OK ||
+            !rue_config_equal(&trial->request.config, &check->config))
+            continue;
         rue_say(page, "does not hold here: %s %s: %s.", config,
-                trial->outcome == RUE_TRIAL_INFEASIBLE ? "is infeasible" : "failed", trial->reason);
+                trial->result.outcome == RUE_TRIAL_INFEASIBLE ? "is infeasible" : "failed",
+                trial->result.reason);
         return;
     }
     rue_say(page, "does not hold here: %s failed.", config);
@@ -99,16 +102,19 @@ static json_t *trials_json(const struct rue_check *check)
     struct rue_page page = {0};
     rue_page_table(&page);
     for (size_t i = 0; i < check->trial_count; i++) {
-        const struct rue_check_trial *trial = &check->trials[i];
-        double expected_ns = trial->expected_s > 0 ? trial->expected_s * 1e9 : NAN;
+        const struct rue_trial_row *trial = &check->trials[i];
+        bool ok = trial->result.outcome == RUE_TRIAL_OK;
+        double expected_ns = check->expected_ns[i] > 0 ? check->expected_ns[i] : NAN;
         const struct rue_table_column row[] = {
-            {"model", .text = trial->model},
-            {"config", .config = &trial->config},
-            {"images", NULL, RUE_UNIT_COUNT, .number = (double)trial->images},
+            {"model", .text = trial->request.model},
+            {"config", .config = &trial->request.config},
+            {"images", NULL, RUE_UNIT_COUNT,
+             .number = (double)(ok ? (uint64_t)trial->result.images : trial->request.images)},
             {"expected_ns", NULL, RUE_UNIT_DURATION, .number = expected_ns},
-            {"end_to_end_ns", NULL, RUE_UNIT_DURATION, .number = trial->measured_s * 1e9},
-            {"status", .text = rue_outcome_names[trial->outcome]},
-            {"reason", .text = trial->reason},
+            {"end_to_end_ns", NULL, RUE_UNIT_DURATION,
+             .number = ok ? (double)trial->result.end_to_end_ns : NAN},
+            {"status", .text = rue_outcome_names[trial->result.outcome]},
+            {"reason", .text = trial->result.reason},
         };
         rue_page_row(&page, false, row, sizeof row / sizeof *row);
     }
@@ -118,18 +124,18 @@ static json_t *trials_json(const struct rue_check *check)
 /* For the terminal: a row for the configuration of trial `first`, of all its trials. */
 static void put_config_trials(struct rue_page *page, const struct rue_check *check, size_t first)
 {
-    const struct rue_config *config = &check->trials[first].config;
+    const struct rue_config *config = &check->trials[first].request.config;
     size_t count = 0, timed = 0;
     double log_sum = 0;
     const char *reason = "";
     for (size_t i = first; i < check->trial_count; i++) {
-        const struct rue_check_trial *trial = &check->trials[i];
-        if (!rue_config_equal(&trial->config, config)) continue;
+        const struct rue_trial_row *trial = &check->trials[i];
+        if (!rue_config_equal(&trial->request.config, config)) continue;
         count++;
-        if (!*reason) reason = trial->reason;
-        if (trial->outcome != RUE_TRIAL_OK || !(trial->expected_s > 0)) continue;
+        if (!*reason) reason = trial->result.reason;
+        if (trial->result.outcome != RUE_TRIAL_OK || !(check->expected_ns[i] > 0)) continue;
         timed++;
-        log_sum += log(trial->measured_s / trial->expected_s);
+        log_sum += log((double)trial->result.end_to_end_ns / check->expected_ns[i]);
     }
     double time_ratio = timed ? exp(log_sum / (double)timed) : NAN;
     const struct rue_table_column row[] = {
@@ -147,7 +153,7 @@ static void put_configs(struct rue_page *page, const struct rue_check *check)
     for (size_t i = 0; i < check->trial_count; i++) {
         bool listed = false;
         for (size_t j = 0; j < i; j++)
-            listed |= rue_config_equal(&check->trials[j].config, &check->trials[i].config);
+            listed |= rue_config_equal(&check->trials[j].request.config, &check->trials[i].request.config);
         if (!listed) put_config_trials(page, check, i);
     }
 }

@@ -11,21 +11,13 @@
 
 enum { RUE_CHECK_TRIALS_MAX = 64, RUE_CHECK_DIFFERENCES_MAX = 8 };
 
-struct rue_check_trial {
-    char model[RUE_MODEL_NAME_BYTES];
-    struct rue_config config;
-    uint64_t images;
-    enum rue_outcome outcome;
-    double measured_s, expected_s; /* NaN: unknown */
-    char reason[RUE_REASON_BYTES];
-};
-
 struct rue_check {
     char skipped[RUE_ERROR_MESSAGE_BYTES]; /* why it was not checked; "" */
     size_t difference_count;               /* what changed since the study */
     char differences[RUE_CHECK_DIFFERENCES_MAX][256];
     size_t trial_count;
-    struct rue_check_trial trials[RUE_CHECK_TRIALS_MAX];
+    struct rue_trial_row trials[RUE_CHECK_TRIALS_MAX];
+    double expected_ns[RUE_CHECK_TRIALS_MAX]; /* of each trial; NaN: unknown */
     struct rue_recheck_findings findings;
     struct rue_speedup gain; /* over the baseline; confidence 0: not measured */
     struct rue_config baseline;

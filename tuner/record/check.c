@@ -139,39 +139,26 @@ static void compare_circumstances(const struct rue_study_setup *setup, const str
 /* ---- trials ---- */
 
 /* A configuration whose first batch is clearly too late is infeasible, as in the study. */
-static void limit_first_batch(const struct rue_study_setup *setup, const struct rue_trial_result *result,
-                              struct rue_check_trial *trial)
+static void limit_first_batch(const struct rue_study_setup *setup, struct rue_trial_result *result)
 {
     char first[RUE_UNIT_TEXT_BYTES], limit[RUE_UNIT_TEXT_BYTES];
     uint64_t limit_ns = setup->goal.search.max_first_batch_ns;
     if (!limit_ns || (double)result->first_batch_ns <= RUE_RECHECK_LATE * (double)limit_ns) return;
-    trial->outcome = RUE_TRIAL_INFEASIBLE;
-    snprintf(trial->reason, sizeof trial->reason, "its first batch comes after %s, and the limit is %s",
+    result->outcome = RUE_TRIAL_INFEASIBLE;
+    snprintf(result->reason, sizeof result->reason, "its first batch comes after %s, and the limit is %s",
              rue_format_duration((uint64_t)result->first_batch_ns, first, sizeof first),
              rue_format_duration(limit_ns, limit, sizeof limit));
 }
 
-static void list_check_trial(const struct rue_study_setup *setup, const struct rue_ledger_row *row,
-                             struct rue_check *out)
+/* Nanoseconds for as many images as were loaded; NaN if it is not ok. */
+static double expected_ns(const struct rue_study_setup *setup, const struct rue_ledger_row *row,
+                          const struct rue_trial_result *result)
 {
-    if (out->trial_count == RUE_CHECK_TRIALS_MAX) return;
-    const struct rue_trial_result *result = &row->trial.result;
-    struct rue_check_trial *trial = &out->trials[out->trial_count++];
-    bool ok = result->outcome == RUE_TRIAL_OK;
-    *trial = (struct rue_check_trial){.config = row->trial.config,
-                                      .images = ok ? (uint64_t)result->images : row->trial.images,
-                                      .outcome = result->outcome,
-                                      .measured_s = NAN,
-                                      .expected_s = NAN};
-    snprintf(trial->model, sizeof trial->model, "%s", setup->models[row->model].name);
-    snprintf(trial->reason, sizeof trial->reason, "%s", result->reason);
-    if (ok) limit_first_batch(setup, result, trial);
-    if (trial->outcome != RUE_TRIAL_OK) return;
-    trial->measured_s = (double)result->end_to_end_ns / 1e9;
     const struct rue_prior *prior = &setup->priors[0].prior;
-    trial->expected_s =
-        exp(prior->offsets[row->model * setup->config_count + row->config]) *
-        rue_knowledge_job_s(prior->knowledge, row->model, &trial->config, (uint64_t)result->images);
+    if (result->outcome != RUE_TRIAL_OK) return NAN;
+    return exp(prior->offsets[row->model * setup->config_count + row->config]) *
+           rue_knowledge_job_s(prior->knowledge, row->model, &row->trial.config, (uint64_t)result->images) *
+           1e9;
 }
 
 /* ---- comparison with the baseline ---- */
@@ -253,8 +240,13 @@ static void fill_check(const struct rue_study *study, const struct rue_findings 
     out->findings = study->outcome.recheck;
     out->config = study->setup.configs[study->setup.priors[0].prior.config];
     out->best = study->setup.configs[study->outcome.recheck.best];
-    for (size_t i = 0; i < study->ledger.row_count; i++)
-        list_check_trial(&study->setup, &study->ledger.rows[i], out);
+    struct rue_trial_row *trials = out->trials;
+    while (out->trial_count < RUE_CHECK_TRIALS_MAX &&
+           findings->row_at(findings->row_context, out->trial_count, &trials[out->trial_count])) {
+        size_t i = out->trial_count++;
+        if (trials[i].result.outcome == RUE_TRIAL_OK) limit_first_batch(&study->setup, &trials[i].result);
+        out->expected_ns[i] = expected_ns(&study->setup, &study->ledger.rows[i], &trials[i].result);
+    }
 }
 
 /* A configuration that holds is then compared with the baseline. */
