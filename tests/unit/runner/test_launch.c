@@ -80,8 +80,7 @@ Test(launch, a_rank_that_hangs_is_ended_by_its_agent)
     open_well();
     cr_assert_eq(make_trial_within(0, 300000000), RUE_OK, "%s", error.message);
     cr_assert_eq(result.outcome, RUE_TRIAL_TIMEOUT, "%s", result.reason);
-    cr_assert(strstr(result.reason, "on rank 2 (n2): the runner gave no answer within "), "%s",
-              result.reason);
+    cr_assert(strstr(result.reason, "the runner gave no answer within "), "%s", result.reason);
     expect_success();
 }
 

@@ -286,6 +286,8 @@ Test(scheduler, a_lane_that_changes_at_the_end_is_dropped)
             slow += ledger()->rows[i].node == 2 && ledger()->rows[i].reference;
         cr_assert(own->scripts[1].count < from + 8 || ledger()->dropped_count == 1, "%zu of %zu: %zu", from,
                   own->scripts[1].count, slow);
+        const struct rue_outcome_variant *out = &own->study.outcome.variants[0];
+        cr_assert(out->claimed && out->claim.verified, "the other measured again what the search needs");
         if (from + 4 < 40) {
             scripted_close(own);
             folder_remove();
