@@ -147,7 +147,7 @@ static rue_status show_scaling(const struct rue_options *options, const struct r
                                      .result = &row->trial.result,
                                      .discarded_ns = row->suspended_ns,
                                      .sampled = !row->stored && !findings->runner.virtual_clock &&
-                                                !study->setup.goal.loader.runner.fd};
+                                                !study->setup.goal.loader.runner.socket_count};
     }
     results.sample_count = rue_monitor_samples(monitor, &results.samples);
     rue_scaling_open(&results);

@@ -265,7 +265,7 @@ static rue_status check_table(const struct rue_options *options, struct rue_stud
     } conflicts[] = {
         {goal->data.count, goal->data.paths[0], "the table replaces the data"},
         {goal->loader.runner.command, "--runner", "the table replaces the runner"},
-        {goal->loader.runner.fd, "--runner-fd", "the table replaces the runner"},
+        {goal->loader.runner.socket_count, "--runner-fd", "the table replaces the runner"},
         {*several, several,
          goal->loader.deployment.launcher.words ? "the table replaces the runner"
                                                 : "the table's times are fixed"},

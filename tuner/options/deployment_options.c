@@ -19,10 +19,6 @@ static rue_status read_launcher(const struct rue_options *options, struct rue_la
                                  .listen = rue_options_text(options, "listen"),
                                  .timeout_ns = rue_options_number(options, "launch-timeout"),
                                  .farm = rue_options_number(options, "farm") != 0};
-    if (out->words && rue_options_number(options, "runner-fd"))
-        return rue_fail(error, RUE_USAGE,
-                        "--runner-fd is one loader, so %s cannot start it: remove one of them",
-                        rue_options_origin(options, "launch"));
     if (out->farm && !out->words)
         return rue_fail(error, RUE_USAGE, "%s needs the command that starts the nodes: add --launch",
                         rue_options_origin(options, "farm"));
@@ -99,5 +95,10 @@ rue_status rue_deployment_read(const struct rue_options *options, size_t data_co
     rue_status status = read_launcher(options, &out->launcher, error);
     if (status == RUE_OK) status = read_share(options, out, error);
     if (status == RUE_OK) status = read_gpus(options, out, error);
+    if (status == RUE_OK && rue_deployment_is_several(out) && rue_options_text(options, "runner-fd"))
+        return rue_fail(
+            error, RUE_USAGE,
+            "%s cannot be used with --runner-fd, whose programs are the loaders: remove one of them",
+            rue_deployment_origin(options, out));
     return status == RUE_OK ? read_numbers(options, data_count, out, error) : status;
 }

@@ -4,21 +4,24 @@
 
 #include "options.h"
 
-/* All zero: rue's own runner, on this machine. At most one of the first two is set. */
+enum { RUE_RUNNER_SOCKETS_MAX = 1024 };
+
+/* All zero: rue's own runner, on this machine. It has a command, or sockets, or none of both. */
 struct rue_runner_address {
-    const char *command;           /* for a shell */
-    int fd;                        /* a connected stream socket */
-    struct rue_progress *progress; /* shows how many ranks have connected; borrowed; NULL: silent */
+    const char *command;                 /* for a shell */
+    size_t socket_count;                 /* more than 1: of programs that make each trial together */
+    int sockets[RUE_RUNNER_SOCKETS_MAX]; /* [socket_count] connected stream sockets */
+    struct rue_progress *progress;       /* shows how many ranks have connected; borrowed; NULL: silent */
 };
 
-/* Reads the options of a command that has them. Children do not inherit the socket. RUE_USAGE: two contradict
- * each other, or the descriptor is not an open stream socket. */
+/* Reads the options of a command that has them. Children do not inherit the sockets. RUE_USAGE: two
+ * contradict each other, or a descriptor is not an open stream socket, or is given twice. */
 rue_status rue_runner_address_read(const struct rue_options *options, struct rue_runner_address *out,
                                    rue_error *error) RUE_MUST_CHECK;
 
 static inline bool rue_runner_address_is_own(const struct rue_runner_address *address)
 {
-    return !address->command && !address->fd;
+    return !address->command && !address->socket_count;
 }
 
 #endif

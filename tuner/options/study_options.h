@@ -20,12 +20,13 @@
         .set_by = RUE_SET_BY_USER, .usual = "rue runner",                                                   \
         .more = "python3 -m rue_tuner.runner measures PyTorch's DataLoader. Any program that speaks the "   \
                 "protocol of docs/protocol.md can take its place."
-#define RUE_STUDY_OPTION_RUNNER_FD                                                                        \
-    "runner-fd", RUE_OPTION_COUNT, "N", NULL, "inherited socket of the program that makes the trials", 3, \
-        1 << 20, NULL,                                                                                    \
-        .set_by = RUE_SET_BY_FLAG, .group = RUE_GROUP_ADVANCED, .usual = "none",                          \
-        .more = "In place of --runner: the program that starts rue makes the trials itself, and speaks "  \
-                "the protocol over a socket pair."
+#define RUE_STUDY_OPTION_RUNNER_FD                                                                          \
+    "runner-fd", RUE_OPTION_TEXT, "LIST", NULL, "inherited sockets of programs that make the trials", 0, 0, \
+        NULL,                                                                                               \
+        .set_by = RUE_SET_BY_FLAG, .group = RUE_GROUP_ADVANCED, .usual = "none",                            \
+        .more = "In place of --runner: the program that starts rue makes the trials itself, and speaks "    \
+                "the protocol over a socket pair. With several sockets, such as 5,6,7, the programs make "  \
+                "each trial together, and the slowest counts."
 #define RUE_STUDY_OPTION_TRIAL_TIMEOUT                                     \
     "trial-timeout", RUE_OPTION_DURATION, "TIME", NULL,                    \
         "stop a trial after TIME [10 times expected, min 1m]", 0, 0, NULL, \

@@ -4,7 +4,7 @@
 
 #include "runner_members.h"
 
-/* Begins to watch all ranks of the launcher, for a trial. Does nothing without a launcher. */
+/* Begins to watch all ranks, for a trial. Does nothing if the loaders are not ranks. */
 void rue_rank_watch_open(struct rue_members *group);
 
 /* Waits until each rank that `waits` has sent a line or ended its connection, and records the order. Ends at

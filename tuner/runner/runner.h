@@ -1,6 +1,5 @@
-/* A runner: makes trials, one at a time. There are three kinds: in this process (recorded times), at the
- * other end of the protocol (runner_connection.h), and a team, which makes each trial together
- * (runner_team.h). */
+/* A runner: makes trials, one at a time. There are three kinds: in this process (recorded times), a team of
+ * loaders, which make each trial together (runner_team.h), and a node of a farm (runner_node.h). */
 #ifndef RUE_RUNNER_H
 #define RUE_RUNNER_H
 

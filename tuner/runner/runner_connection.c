@@ -85,13 +85,19 @@ static rue_status check_greeting(struct rue_connection *connection, json_t *repl
                     difference);
 }
 
+/* Whether the runner is a program at a socket, which rue neither starts nor kills. */
+static bool is_served(const struct rue_connection *connection)
+{
+    return connection->runner.fd && !connection->runner.remote;
+}
+
 enum { NAME_BYTES = 240 };
 
 static const char *runner_name(const struct rue_connection *connection, char name[NAME_BYTES])
 {
     snprintf(name, NAME_BYTES, "the runner '%.200s'",
              connection->runner.command ? connection->runner.command : "rue runner");
-    return connection->runner.fd && !connection->runner.remote ? "the program that serves the trials" : name;
+    return is_served(connection) ? "the program that serves the trials" : name;
 }
 
 static rue_status fail_greeting(struct rue_connection *connection, rue_status status, const json_t *reply,
@@ -112,7 +118,7 @@ static rue_status fail_greeting(struct rue_connection *connection, rue_status st
     return rue_fail(
         error, RUE_RUNNER, "%s did not answer 'hello' correctly: it %s%s", runner_name(connection, name),
         gone ? end.text : why,
-        connection->runner.lost || (connection->runner.fd && !connection->runner.remote) ? ""
+        connection->runner.lost || is_served(connection) ? ""
         : end.exit_code == 127
             ? ". The shell found no such program: give a path from this folder, or a program in PATH"
             : ". Run it by hand and type {\"op\":\"hello\"} to see its answer");
@@ -153,16 +159,14 @@ static rue_status greet_runner(struct rue_connection *connection, bool *changed,
     return status;
 }
 
-rue_status rue_connection_open(const struct rue_runner_address *address, const char *gpu, int agent,
+rue_status rue_connection_open(const char *command, const char *gpu, int socket, bool remote,
                                struct rue_connection **out, rue_error *error)
 {
     struct rue_connection *connection = calloc(1, sizeof *connection);
     if (!connection) return rue_fail_memory(error, "a runner", sizeof *connection);
     snprintf(connection->failure, sizeof connection->failure, "cannot make another trial");
-    connection->runner = (struct rue_runner_process){.command = address->command,
-                                                     .gpu = gpu,
-                                                     .remote = agent >= 0,
-                                                     .fd = agent >= 0 ? agent : address->fd};
+    connection->runner =
+        (struct rue_runner_process){.command = command, .gpu = gpu, .fd = socket, .remote = remote};
     connection->next_id = 1;
     *out = connection;
     return RUE_OK;
@@ -171,7 +175,7 @@ rue_status rue_connection_open(const struct rue_runner_address *address, const c
 void rue_connection_wake(struct rue_connection *connection)
 {
     const struct rue_runner_process *runner = &connection->runner;
-    if (runner->process || runner->lost || (runner->fd && !runner->remote)) return;
+    if (runner->process || runner->lost || (is_served(connection) && connection->greeting)) return;
     if (begin_greeting(connection, NULL) != RUE_OK && runner->process) /* the next call tries again */
         rue_runner_process_end(&connection->runner, 0);
 }
@@ -210,11 +214,6 @@ void rue_connection_close(struct rue_connection *connection)
     json_decref(connection->flight.reply);
     json_decref(connection->greeting);
     free(connection);
-}
-
-const struct rue_hello *rue_connection_hello(const struct rue_connection *connection)
-{
-    return &connection->hello;
 }
 
 const json_t *rue_connection_greeting(const struct rue_connection *connection)
@@ -359,7 +358,7 @@ rue_status rue_connection_prepare(struct rue_connection *connection, rue_error *
     char name[NAME_BYTES];
     if (connection->runner.process && !connection->greeting_pending) return RUE_OK;
     if (connection->runner.lost) return rue_fail(error, RUE_RUNNER, "the connection to the rank is lost");
-    if (connection->runner.fd && !connection->runner.remote)
+    if (is_served(connection))
         return rue_fail(error, RUE_RUNNER, "%s %s, so no more trials are possible",
                         runner_name(connection, name), connection->failure);
     rue_error why = {0};
@@ -421,7 +420,7 @@ static void fill_failure(struct rue_connection *connection, rue_status status, c
     if (status == RUE_TIMEOUT)
         snprintf(connection->failure, sizeof connection->failure, "gave no answer within %s%s",
                  rue_format_duration(timeout_ns, text, sizeof text),
-                 connection->runner.fd && !connection->runner.remote ? "" : " and was killed");
+                 is_served(connection) ? "" : " and was killed");
     else
         snprintf(connection->failure, sizeof connection->failure, "%.400s%s%s", died ? end.text : why,
                  died ? " during the trial" : "", out_of_memory ? ": the system was out of memory" : "");

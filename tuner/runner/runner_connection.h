@@ -6,14 +6,13 @@
 #include <sys/types.h>
 
 #include "protocol.h"
-#include "runner_address.h"
 
 struct rue_connection;
 
-/* Makes a connection without starting the runner yet. The runner is what the address says, or is started by
- * the agent of a rank at the socket `agent` (rank_agent.h; -1: none; borrowed). Borrows the command. The
- * runner sees only `gpu`, as in CUDA_VISIBLE_DEVICES (NULL: all GPUs; borrowed). RUE_MEMORY. */
-rue_status rue_connection_open(const struct rue_runner_address *address, const char *gpu, int agent,
+/* Makes a connection without starting the runner yet. The runner is a child (`command`, NULL: rue's own), the
+ * program at `socket` (0: none), or `remote`: started by the agent of a rank at the socket (rank_agent.h). It
+ * sees only `gpu`, as in CUDA_VISIBLE_DEVICES (NULL: all GPUs). All is borrowed. RUE_MEMORY. */
+rue_status rue_connection_open(const char *command, const char *gpu, int socket, bool remote,
                                struct rue_connection **out, rue_error *error) RUE_MUST_CHECK;
 
 /* If no runner runs, begins to start it and to open its data again, so that several do so in parallel. The
@@ -35,8 +34,7 @@ void rue_connection_replace_agent(struct rue_connection *connection, int agent);
 /* Ends the runner, and kills everything that it started. */
 void rue_connection_close(struct rue_connection *connection);
 
-/* Its first answer to hello, decoded and as JSON; never changes. Borrowed. */
-const struct rue_hello *rue_connection_hello(const struct rue_connection *connection);
+/* Its first answer to hello; never changes. Borrowed. */
 const json_t *rue_connection_greeting(const struct rue_connection *connection);
 
 /* As rue_runners_open_data (runners.h), in two steps, so that several runners open data in parallel. */

@@ -29,8 +29,8 @@ static rue_status check_members(const struct rue_members *group, rue_error *erro
         if (rue_runner_identity_differs(first, rue_connection_greeting(group->members[i].connection), keys,
                                         difference))
             return rue_fail(error, RUE_RUNNER,
-                            "the runner on %s answers 'hello' differently from the runner on %s: %s; give a "
-                            "command that starts the same runner everywhere",
+                            "the runner on %s answers 'hello' differently from the runner on %s: %s; the "
+                            "same runner is needed everywhere",
                             group->members[i].name, group->members[0].name, difference);
     return RUE_OK;
 }
@@ -51,8 +51,10 @@ void rue_member_name(struct rue_members *group, size_t index)
         const struct rue_rank *rank = rue_launch_rank(group->launch, index);
         member->node = rank->node;
         snprintf(member->name, sizeof member->name, "rank %d (%s)", rank->rank, rank->node);
-    } else {
+    } else if (group->gpus.count) {
         snprintf(member->name, sizeof member->name, "GPU %s", group->gpus.names[index]);
+    } else if (group->total > 1) {
+        snprintf(member->name, sizeof member->name, "rank %zu", index);
     }
     member->first = find_first(group, index);
 }
@@ -97,13 +99,9 @@ static json_int_t share_of_cpus(const struct rue_members *group)
     return least;
 }
 
-/* The first loader's greeting, with an equal share of the CPUs. */
-static rue_status merge_greetings(struct rue_members *group, rue_error *error)
+/* Sets an equal share of the CPUs. */
+static void divide_machine(const struct rue_members *group, json_t *machine)
 {
-    rue_status status = check_members(group, error);
-    if (status != RUE_OK) return status;
-    json_t *greeting = json_deep_copy(rue_connection_greeting(group->members[0].connection));
-    json_t *machine = json_object_get(greeting, "machine");
     json_int_t share = share_of_cpus(group);
     if (share) json_object_set_new(machine, "usable_cpus", json_integer(share));
     bool together = !group->launcher.farm;
@@ -112,6 +110,15 @@ static rue_status merge_greetings(struct rue_members *group, rue_error *error)
         json_object_set_new(machine, "nodes", json_integer((json_int_t)count_nodes(group)));
     if (group->gpus.count && json_object_get(machine, "visible_gpus"))
         json_object_set_new(machine, "visible_gpus", visible_gpus(&group->gpus));
+}
+
+/* The greeting of all is that of the first loader. */
+static rue_status merge_greetings(struct rue_members *group, rue_error *error)
+{
+    rue_status status = check_members(group, error);
+    if (status != RUE_OK) return status;
+    json_t *greeting = json_deep_copy(rue_connection_greeting(group->members[0].connection));
+    if (group->divides) divide_machine(group, json_object_get(greeting, "machine"));
     status = greeting ? rue_protocol_decode_hello(greeting, &group->hello, error)
                       : rue_fail_memory(error, "a greeting", 256);
     json_decref(greeting);
@@ -127,7 +134,8 @@ rue_status rue_member_fail(const struct rue_member *member, rue_status status, c
                            rue_error *error)
 {
     bool interrupted = status == RUE_INTERRUPTED || status == RUE_TERMINATED;
-    if (!member->all->launch || interrupted) return rue_fail(error, status, "%s", why->message);
+    if (!rue_members_are_ranks(member->all) || interrupted)
+        return rue_fail(error, status, "%s", why->message);
     return rue_fail(error, status, "on %s: %s", member->name, why->message);
 }
 
@@ -135,11 +143,13 @@ static rue_status open_member(struct rue_members *group, size_t i, rue_error *er
 {
     struct rue_member *member = &group->members[i];
     const char *gpu = group->gpus.count ? group->gpus.names[i] : NULL;
-    int agent = -1;
+    int socket = group->launch                     ? rue_launch_socket(group->launch, i)
+                 : i < group->address.socket_count ? group->address.sockets[i]
+                                                   : 0;
     member->all = group;
     rue_member_name(group, i);
-    if (group->launch) agent = rue_launch_socket(group->launch, i);
-    rue_status status = rue_connection_open(&group->address, gpu, agent, &member->connection, error);
+    rue_status status =
+        rue_connection_open(group->address.command, gpu, socket, group->launch, &member->connection, error);
     if (status == RUE_OK) rue_connection_wake(member->connection);
     return status;
 }
@@ -163,17 +173,19 @@ static rue_status open_members(struct rue_members *group, rue_error *error)
     return status == RUE_OK ? merge_greetings(group, error) : status;
 }
 
-/* Names the GPUs, or starts the ranks. */
+/* Starts the ranks, or names the GPUs. */
 static rue_status find_loaders(struct rue_members *group, const struct rue_deployment *deployment,
                                rue_error *error)
 {
-    rue_status status = deployment->launcher.words
-                            ? rue_launch_open(&group->launcher, &group->address, &group->launch, error)
-                            : rue_gpu_list_parse(deployment->gpu_list, "--gpus", &group->gpus, error);
-    if (status == RUE_OK && !group->launch && group->address.fd)
-        return rue_fail(error, RUE_USAGE, "--runner-fd is one loader, so it cannot load for several GPUs");
-    if (status == RUE_OK) group->total = group->launch ? rue_launch_count(group->launch) : group->gpus.count;
-    group->count = group->total;
+    rue_status status = RUE_OK;
+    group->divides = rue_deployment_is_several(deployment);
+    if (deployment->launcher.words)
+        status = rue_launch_open(&group->launcher, &group->address, &group->launch, error);
+    else if (deployment->gpu_list)
+        status = rue_gpu_list_parse(deployment->gpu_list, "--gpus", &group->gpus, error);
+    size_t named =
+        group->launch ? rue_launch_count(group->launch) : group->gpus.count + group->address.socket_count;
+    group->total = group->count = named ? named : 1;
     return status;
 }
 

@@ -1,4 +1,5 @@
-/* Several loaders, of a team or of a farm: one per GPU of this machine, or one per rank of a launcher. */
+/* The loaders of a study, of a team or of a farm: the one that the address says; a program at each of several
+ * sockets; one per GPU of this machine; or one per rank of a launcher. */
 #ifndef RUE_RUNNER_MEMBERS_H
 #define RUE_RUNNER_MEMBERS_H
 
@@ -11,7 +12,7 @@ enum { RUE_MEMBER_NAME_BYTES = RUE_GPU_NAME_BYTES + 16 };
 struct rue_member {
     struct rue_members *all;
     struct rue_connection *connection;
-    char name[RUE_MEMBER_NAME_BYTES]; /* "GPU 0", "rank 3 (node7)" */
+    char name[RUE_MEMBER_NAME_BYTES]; /* "GPU 0", "rank 3 (node7)"; "": it is the only loader */
     const char *node;                 /* of a rank; NULL: this machine */
     size_t first;                     /* number of the first loader on its node */
     struct rue_trial_request request;
@@ -25,8 +26,9 @@ struct rue_member {
 struct rue_members {
     struct rue_runner_address address;
     struct rue_launcher launcher;
-    struct rue_gpu_list gpus;   /* of the loaders; empty: `launch` has the loaders */
-    struct rue_launch *launch;  /* NULL: this process starts the loaders */
+    struct rue_gpu_list gpus;   /* of the loaders; empty: they are of another kind */
+    struct rue_launch *launch;  /* NULL: no launcher starts the loaders */
+    bool divides;               /* the loaders divide each job; else each gets the same requests */
     struct rue_hello hello;     /* of all loaders together */
     size_t total, count;        /* all loaders; those that make the trial, the first ones */
     struct rue_member *members; /* [total] */
@@ -34,13 +36,19 @@ struct rue_members {
     unsigned events;            /* in the trial */
 };
 
-/* Starts a runner for each GPU, or for each rank of the launcher, and exchanges hello. As rue_runners_open
- * (runners.h) and rue_launch_open. */
+/* Starts a runner for each loader, and exchanges hello. As rue_runners_open (runners.h) and
+ * rue_launch_open. */
 rue_status rue_members_open(const struct rue_runner_address *address, const struct rue_deployment *deployment,
                             struct rue_members **out, rue_error *error) RUE_MUST_CHECK;
 void rue_members_close(struct rue_members *group);
 
-/* Fails with the message of `why`, after the name of the loader if a launcher started it. */
+/* Whether each loader is a rank, with a name: of a launcher, or at one of several sockets. */
+static inline bool rue_members_are_ranks(const struct rue_members *group)
+{
+    return group->members[0].name[0] && !group->gpus.count;
+}
+
+/* Fails with the message of `why`, after the name of the loader if it is a rank. */
 rue_status rue_member_fail(const struct rue_member *member, rue_status status, const rue_error *why,
                            rue_error *error);
 

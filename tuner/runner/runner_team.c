@@ -21,13 +21,14 @@ static const uint64_t late_least_ns = 50 * RUE_NS_PER_MS;
 
 /* ---- opening data ---- */
 
-/* How the loader opens the data: the first on each node warms them for all of its ranks. With shards, each
- * must say its share. */
+/* How the loader opens the data. Of those that divide a job, the first on each node warms them for all of its
+ * ranks. With shards, each must say its share. */
 static struct rue_workload opening_workload(const struct rue_members *group,
                                             const struct rue_workload *workload, size_t index)
 {
     struct rue_workload own = *workload;
     bool first = rue_member_is_first(group, index);
+    if (!group->divides) return own;
     own.rank = (int)index;
     if (first) own.rank = 0, own.world_size = 1;
     if (!first) snprintf(own.cache, sizeof own.cache, RUE_CACHE_AS_IS);
@@ -43,7 +44,9 @@ static rue_status team_begin_open(void *state, const struct rue_variant *variant
     group->count = group->total;
     for (size_t i = 0; status == RUE_OK && i < group->count; i++) {
         struct rue_workload own = opening_workload(group, workload, i);
-        uint64_t warmed = rue_member_is_first(group, i) ? images * group->count : RUE_OPEN_BRIEFLY;
+        uint64_t warmed = !group->divides                 ? images
+                          : rue_member_is_first(group, i) ? images * group->count
+                                                          : RUE_OPEN_BRIEFLY;
         status = rue_connection_begin_open(group->members[i].connection, variant, &own, warmed, &why);
         if (status != RUE_OK) return rue_member_fail(&group->members[i], status, &why, error);
     }
@@ -86,9 +89,10 @@ static rue_status team_finish_open(void *state, const struct rue_variant *varian
         if (status != RUE_OK) return rue_member_fail(&group->members[i], status, &why, error);
         if (i == 0)
             *out = opened;
-        else
+        else if (group->divides)
             status = rue_member_merge_opened(&group->members[i], &opened, out, error);
     }
+    if (!group->divides) return status;
     out->share_images = 0;
     if (status == RUE_OK && workload->share == RUE_SHARE_SHARDS)
         status = open_shares(group, variant, workload, &out->share_images, error);
@@ -117,9 +121,11 @@ static rue_status begin_all(struct rue_members *group, const struct rue_trial_re
         struct rue_member *member = &group->members[i];
         rue_error why = {0};
         member->request = *request;
-        member->request.workload.rank = (int)i;
-        member->request.limits.memory_bytes = memory_share(request->limits.memory_bytes, sharing);
-        member->request.waits = true;
+        member->request.waits = member->name[0]; /* for others */
+        if (group->divides) {
+            member->request.workload.rank = (int)i;
+            member->request.limits.memory_bytes = memory_share(request->limits.memory_bytes, sharing);
+        }
         status = rue_connection_begin(member->connection, &member->request, profile, timeout_ns, &why);
         member->started = status == RUE_OK;
         if (status != RUE_OK) return rue_member_fail(member, status, &why, error);
@@ -271,6 +277,7 @@ static rue_status combine_results(struct rue_members *group, struct rue_trial_re
 {
     char why[RUE_REASON_BYTES], text[RUE_UNIT_TEXT_BYTES];
     uint64_t late_ns = 0;
+    if (!group->members[0].name[0]) return *out = group->members[0].result, RUE_OK;
     const struct rue_member *failed = first_failure(group),
                             *late = failed ? NULL : find_late(group, &late_ns);
     char *ranks = rue_members_describe(group->members, group->count);
@@ -315,7 +322,7 @@ static void check_cache(const struct rue_members *group, const struct rue_trial_
                         struct rue_trial_result *result)
 {
     char why[RUE_REASON_BYTES / 2], text[RUE_REASON_BYTES];
-    if (result->outcome != RUE_TRIAL_OK || result->cache_missed != RUE_ABSENT) return;
+    if (!group->divides || result->outcome != RUE_TRIAL_OK || result->cache_missed != RUE_ABSENT) return;
     for (size_t i = 0; i < group->count && result->cache_missed != 1; i++) {
         int64_t read = sum_on_node(group, i, offsetof(struct rue_trial_result, read_bytes)),
                 data = sum_on_node(group, i, offsetof(struct rue_trial_result, data_bytes));

@@ -1,6 +1,7 @@
-/* Several loaders that make each trial together: each loads its share of the images, all start at the same
- * time, and the times are those of the slowest. Of a launcher's ranks, those below the workload's world_size
- * make the trial. A rank that is lost fails it; before the next one the launcher starts all ranks again. */
+/* All loaders make each trial together: they start at the same time, and the times are those of the slowest.
+ * Each loads its share of the images; a program at a socket gets each request as it is, and knows its share.
+ * Of a launcher's ranks, those below the workload's world_size make the trial. A rank that is lost fails it;
+ * before the next one the launcher starts all ranks again. */
 #ifndef RUE_RUNNER_TEAM_H
 #define RUE_RUNNER_TEAM_H
 

@@ -6,55 +6,6 @@
 #include "runner_node.h"
 #include "runner_team.h"
 
-/* ---- one loader ---- */
-
-static const struct rue_hello *connection_hello(const void *state)
-{
-    return rue_connection_hello(state);
-}
-
-static rue_status connection_begin_open(void *state, const struct rue_variant *variant,
-                                        const struct rue_workload *workload, uint64_t images,
-                                        rue_error *error)
-{
-    return rue_connection_begin_open(state, variant, workload, images, error);
-}
-
-static rue_status connection_finish_open(void *state, const struct rue_variant *variant,
-                                         const struct rue_workload *workload, struct rue_opened *out,
-                                         rue_error *error)
-{
-    return rue_connection_finish_open(state, variant, workload, out, error);
-}
-
-static rue_status connection_trial(void *state, struct rue_trial_request *request, const char *profile,
-                                   uint64_t timeout_ns, struct rue_trial_result *result, rue_error *error)
-{
-    rue_status status = rue_connection_begin(state, request, profile, timeout_ns, error);
-    return status == RUE_OK ? rue_connection_finish(state, result, error) : status;
-}
-
-static bool connection_was_suspended(const void *state)
-{
-    return rue_connection_was_suspended(state);
-}
-
-static void connection_close(void *state)
-{
-    rue_connection_close(state);
-}
-
-static const struct rue_runner_ops connection_ops = {
-    .hello = connection_hello,
-    .begin_open = connection_begin_open,
-    .finish_open = connection_finish_open,
-    .trial = connection_trial,
-    .was_suspended = connection_was_suspended,
-    .close = connection_close,
-};
-
-/* ---- all of them ---- */
-
 static rue_status add_runners(struct rue_runners *runners, size_t count, rue_error *error)
 {
     runners->at = calloc(count, sizeof *runners->at);
@@ -73,7 +24,8 @@ static rue_status open_group(struct rue_runners *runners, const struct rue_runne
     bool farm = deployment->launcher.farm;
     status = add_runners(runners, farm ? total : 1, error);
     if (status != RUE_OK) return status;
-    *(farm ? &deployment->nodes : runners->group->launch ? &deployment->ranks : &deployment->gpus) = total;
+    *(farm ? &deployment->nodes : &deployment->ranks) = runners->group->launch ? total : 0;
+    deployment->gpus = runners->group->gpus.count;
     runners->at[0] = (struct rue_runner){.ops = &rue_runner_team, .state = runners->group};
     for (size_t i = 0; farm && i < total; i++)
         runners->at[i] = (struct rue_runner){.ops = &rue_runner_node,
@@ -100,21 +52,9 @@ rue_status rue_runners_open_one(const struct rue_runner_ops *ops, void *state, s
     return RUE_OK;
 }
 
-static rue_status open_connection(const struct rue_runner_address *address, struct rue_runners **out,
-                                  rue_error *error)
-{
-    struct rue_connection *connection = NULL;
-    rue_status status = rue_connection_open(address, NULL, -1, &connection, error);
-    if (status == RUE_OK) status = rue_connection_greet(connection, error);
-    if (status == RUE_OK) return rue_runners_open_one(&connection_ops, connection, out, error);
-    rue_connection_close(connection);
-    return status;
-}
-
 rue_status rue_runners_open(const struct rue_runner_address *address, struct rue_deployment *deployment,
                             struct rue_runners **out, rue_error *error)
 {
-    if (!rue_deployment_is_several(deployment)) return open_connection(address, out, error);
     struct rue_runners *runners = calloc(1, sizeof *runners);
     if (!runners) return rue_fail_memory(error, "runners", sizeof *runners);
     rue_status status = open_group(runners, address, deployment, error);

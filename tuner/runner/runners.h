@@ -1,6 +1,6 @@
-/* The runners of a study: one, or several that make trials each by itself and at the same time (a farm). One
- * may be a team of loaders (`--gpus`, `--launch`): they make each trial at the same time, each with its share
- * of the images. Their times are those of the slowest. */
+/* The runners of a study: several that make trials each by itself and at the same time (a farm), or one,
+ * which is a team of one or more loaders (`--gpus`, `--launch`, `--runner-fd`), which make each trial
+ * together (runner_team.h). */
 #ifndef RUE_RUNNERS_H
 #define RUE_RUNNERS_H
 
@@ -12,13 +12,13 @@ struct rue_runners {
     size_t count;
     struct rue_runner *at;         /* [count] */
     const struct rue_hello *hello; /* of the first; never changes */
-    struct rue_members *group;     /* of a team or a farm; NULL: one loader */
+    struct rue_members *group;     /* of a team or a farm; NULL: a runner of another kind */
 };
 
 /* Opens a runner for each loader of the deployment, and exchanges hello. Sets the number of ranks or nodes
- * that its launcher has started, and borrows the launcher's words. RUE_USAGE: as rue_gpu_list_parse, or the
- * address is a descriptor and there are several GPUs; RUE_RUNNER: a runner does not start, does not speak the
- * protocol, or differs from the first; as rue_launch_open. The caller closes `*out`. */
+ * that its launcher has started, and borrows the launcher's words. RUE_USAGE: as rue_gpu_list_parse;
+ * RUE_RUNNER: a runner does not start, does not speak the protocol, or differs from the first; as
+ * rue_launch_open. The caller closes `*out`. */
 rue_status rue_runners_open(const struct rue_runner_address *address, struct rue_deployment *deployment,
                             struct rue_runners **out, rue_error *error) RUE_MUST_CHECK;
 

@@ -32,11 +32,16 @@ static void check_sums(struct rue_trial_result *merged)
                               wrong);
 }
 
+static int64_t measured_ns(const struct rue_trial_result *result)
+{
+    return result->end_to_end_ns != RUE_ABSENT ? result->end_to_end_ns : result->compute_ns;
+}
+
 struct rue_trial_result rue_trial_merge(struct rue_trial_result *results, size_t count)
 {
     size_t slowest = 0;
     for (size_t i = 1; i < count; i++)
-        if (results[i].end_to_end_ns > results[slowest].end_to_end_ns) slowest = i;
+        if (measured_ns(&results[i]) > measured_ns(&results[slowest])) slowest = i;
     struct rue_trial_result merged = results[slowest];
     for (size_t i = 0; i < count; i++) {
         if (i == slowest) continue;

@@ -193,6 +193,4 @@ Test(runner_connection, loaders_of_a_team_are_equal)
                        "answer");
     cr_assert_eq(open_runners(), RUE_OK, "%s", error.message);
     expect_error(open_data(""), RUE_DATA, "on GPU 1: the data differ from those on GPU 0");
-    address = (struct rue_runner_address){.fd = 5};
-    expect_error(open_runners(), RUE_USAGE, "--runner-fd is one loader");
 }

@@ -15,7 +15,7 @@ static const struct rue_option table[] = {
     {RUE_OPTION_GPUS},
     {RUE_OPTION_FARM},
     {RUE_OPTION_RANKS},
-    {"runner-fd", RUE_OPTION_COUNT, "N", NULL, "socket", 3, 9, NULL},
+    {"runner-fd", RUE_OPTION_TEXT, "LIST", NULL, "sockets", 0, 0, NULL},
 };
 static const struct rue_command command = {
     .name = "try", .options = table, .option_count = sizeof table / sizeof *table};
@@ -79,7 +79,7 @@ Test(deployment_options, contradictions_are_refused)
     refuse(WORDS("--gpus", "0", "--world-size", "4"), "--world-size 4 cannot be used with --gpus");
     refuse(WORDS("--gpus", "0", "--launch", "srun"), "--gpus cannot be used with --launch");
     refuse(WORDS("--gpus", "0,0"), "--gpus: 0,0 names a GPU twice");
-    refuse(WORDS("--runner-fd", "5", "--launch", "srun"), "--runner-fd is one loader");
+    refuse(WORDS("--runner-fd", "5", "--launch", "srun"), "--launch cannot be used with --runner-fd");
 }
 
 /* ---- the deployment itself ---- */

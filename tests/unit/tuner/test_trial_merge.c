@@ -35,6 +35,15 @@ Test(trial_merge, times_are_the_slowest_and_usage_is_summed)
     rue_trial_result_close(&merged);
 }
 
+Test(trial_merge, the_slowest_model_counts_where_nothing_is_loaded)
+{
+    struct rue_trial_result results[] = {make_result(RUE_ABSENT, 1), make_result(RUE_ABSENT, 2)};
+    results[0].compute_ns = 5, results[1].compute_ns = 7;
+    struct rue_trial_result merged = rue_trial_merge(results, 2);
+    cr_assert(merged.compute_ns == 7 && merged.read_bytes == 3);
+    rue_trial_result_close(&merged);
+}
+
 Test(trial_merge, a_value_missing_in_one_reply_is_unknown)
 {
     struct rue_trial_result results[] = {make_result(100, 1), make_result(300, 20)};
