@@ -1,65 +1,115 @@
-"""Under torch.distributed all ranks make each trial together; the slowest one counts."""
+"""Under torch.distributed all ranks make each trial together: rue, which rank 0 starts, has a connection to each."""
+import contextlib
+import json
+import os
+import secrets
+import socket
+import time
+
 import torch.distributed as dist
 
-from .serve import Runner, members
+from .errors import TuneError
+from .program import STUDY, Interrupter, Watchdog, ctrl_c_interrupts, serve
+from .study import explain_failure
+
+CONNECT_S = 60
+INTERRUPTED_S = 15  # Ctrl-C on one rank ends the study, if rank 0 has not ended it by then
+END = '{"op": "end"'  # starts the line that rank 0 adds to those of rue
+OF_TCP = dict(TCP_NODELAY=1, TCP_KEEPIDLE=20, TCP_KEEPINTVL=5, TCP_USER_TIMEOUT=60_000)  # a lost machine is noticed
 
 
 def world_size():
     return dist.get_world_size() if dist.is_available() and dist.is_initialized() else 1
 
 
-class Ranks:
-    """A group of its own for the messages of a study: objects travel over gloo, whatever the training uses."""
-
-    def __init__(self):
-        self.group, self.rank = dist.new_group(backend="gloo"), dist.get_rank()
-
-    def broadcast(self, message=None):
-        """The message of rank 0, on each rank."""
-        box = [message]
-        dist.broadcast_object_list(box, src=0, group=self.group)
-        return box[0]
-
-    def gather(self, message):
-        """The messages of all ranks, on each rank."""
-        box = [None] * dist.get_world_size()
-        dist.all_gather_object(box, message, group=self.group)
-        return box
-
-    def follow(self, runner):
-        """Ranks above 0: answers what rank 0 hands on, until it sends what ended the study, which is returned."""
-        while True:
-            kind, message = self.broadcast()
-            if kind == "end":
-                return message
-            dist.barrier(self.group)
-            self.gather(runner.answer(message))
-
-    def end(self, message):
-        """Rank 0: sends what ended the study."""
-        self.broadcast(("end", message))
+def listen():
+    """A socket at a free port of all addresses of this machine."""
+    if socket.has_dualstack_ipv6():
+        return socket.create_server(("", 0), family=socket.AF_INET6, dualstack_ipv6=True)
+    return socket.create_server(("", 0))
 
 
-class LeadingRunner(Runner):
-    """The runner of rank 0, which hands each request on."""
+def meet(error=None):
+    """This rank, and its connections: of rank 0 to the others, in their order; of another rank, the one to rank 0. All
+    ranks call it; an `error` of one ends all."""
+    rank, ranks = dist.get_rank(), [None] * dist.get_world_size()
+    with listen() as server:
+        mine = dict(error=error and (str(error) or type(error).__name__), host=socket.gethostname(),
+                    port=server.getsockname()[1], token=secrets.token_hex())
+        # objects travel over gloo, whatever the training uses
+        dist.all_gather_object(ranks, mine, group=dist.new_group(backend="gloo"))
+        for number, message in enumerate(ranks):
+            if message["error"]:
+                raise TuneError(f"on rank {number}: {message['error']}")
+        connections = [connect(rank, **ranks[0])] if rank else accept(server, mine["token"], len(ranks))
+    for connection in connections:
+        connection.settimeout(None)
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+        for name, value in OF_TCP.items():
+            connection.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), value)
+    return rank, connections
 
-    def __init__(self, ranks, *arguments, **options):
-        super().__init__(*arguments, **options)
-        self.ranks = ranks
 
-    def answer(self, line):
-        self.ranks.broadcast(("request", line))
-        dist.barrier(self.ranks.group)
-        return combine(self.ranks.gather(super().answer(line)), members(line).get("op"))
+def connect(rank, host, port, token, **_):
+    """A connection to rank 0, by the address that torch.distributed has, or else by the name of its machine."""
+    host = os.environ.get("MASTER_ADDR", host)
+    try:
+        connection = socket.create_connection((host, port), CONNECT_S)
+        connection.sendall(f"{token} {rank}".encode())
+    except OSError as error:
+        raise TuneError(f"rank {rank} cannot connect to rank 0, port {port} of {host}: {error.strerror or error}; set "
+                        "MASTER_ADDR to an address of its machine, and permit connections") from error
+    return connection
 
 
-def combine(answers, op):
-    """The answer of all ranks: the first failure, or the slowest trial with the memory of all."""
-    for rank, answer in enumerate(answers):
-        if answer.get("status", "ok") != "ok":
-            return dict(answer, reason=f"on rank {rank}: {answer.get('reason')}")
-    if op != "trial":
-        return answers[0]
-    slowest = max(answers, key=lambda answer: answer.get("end_to_end_ns") or answer.get("compute_ns", 0))
-    summed = [key for key in ("anon_peak_bytes", "read_bytes", "cpu_ratio") if key in slowest]
-    return {**slowest, **{key: sum(answer[key] for answer in answers) for key in summed}}
+def accept(server, token, count):
+    """Connections from the other ranks of `count`, which know the token."""
+    found, deadline = {}, time.monotonic() + CONNECT_S
+    while len(found) < count - 1:
+        server.settimeout(max(0.001, deadline - time.monotonic()))
+        try:
+            connection = server.accept()[0]
+        except socket.timeout:
+            missing = min(set(range(1, count)) - set(found))
+            raise TuneError(f"rank {missing} did not connect to rank 0 within {CONNECT_S} s") from None
+        connection.settimeout(5)
+        with contextlib.suppress(OSError, ValueError):
+            shown, rank = connection.recv(1000).decode().split()
+            if secrets.compare_digest(shown, token):
+                found[int(rank)] = connection
+    return [found[rank] for rank in sorted(found)]
+
+
+def end(connections, outcome):
+    """Rank 0: sends the other ranks what came out, once rue has ended."""
+    for connection in connections:
+        with contextlib.suppress(OSError), connection:
+            connection.settimeout(INTERRUPTED_S)
+            connection.sendall((json.dumps(dict(op="end", **outcome)) + "\n").encode())
+            connection.shutdown(socket.SHUT_WR)  # workers that this process forked may have copies
+
+
+def follow(connection, runner):
+    """Ranks above 0: this thread serves the trials, until rank 0 sends what came out, which is returned."""
+    block, outcome = Interrupter(), {}
+
+    def requests(lines):
+        for line in lines:
+            if line.startswith(END):
+                outcome.update(json.loads(line))
+                break
+            yield line
+    with STUDY, ctrl_c_interrupts() as pressed, connection, contextlib.suppress(OSError), \
+            connection.makefile("r", encoding="utf-8", errors="replace") as lines:
+        Watchdog(connection, runner, block)
+        try:
+            serve(runner, connection, requests(lines), pressed, block)
+        except KeyboardInterrupt:
+            connection.settimeout(INTERRUPTED_S if block.stack is None else None)
+        list(requests(lines))  # what rue still asked
+    if "document" in outcome:
+        return outcome
+    if pressed and block.stack is None:
+        raise KeyboardInterrupt
+    text = outcome.get("error", "the connection to rank 0 ended before the study did")
+    raise explain_failure(text, block.stack, runner)

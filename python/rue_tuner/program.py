@@ -146,9 +146,10 @@ def ctrl_c_interrupts():
 
 
 class Watchdog(threading.Thread):
-    """Interrupts `block` if rue gives up a trial that its thread still runs, or dies during one."""
+    """Interrupts `block` if rue gives up a trial that its thread still runs, or dies during one. `process` is rue's,
+    if this process started it."""
 
-    def __init__(self, connection, runner, process, block):
+    def __init__(self, connection, runner, block, process=None):
         super().__init__(daemon=True)
         self.runner, self.process, self.block, self.gave_up, self.poll = runner, process, block, False, select.poll()
         self.poll.register(connection.fileno(), select.POLLRDHUP)
@@ -158,12 +159,23 @@ class Watchdog(threading.Thread):
         self.poll.poll()
         time.sleep(0.1)  # a process that dies closes its connection before its parent knows
         if self.runner.busy:
-            self.gave_up = (self.process.poll() or 0) >= 0
+            self.gave_up = not self.process or (self.process.poll() or 0) >= 0
             self.block.interrupt()
         if self.gave_up and self.block.stack:
             with contextlib.suppress(Exception):
                 sys.stderr.write("rue gave up waiting for this trial. The stack of the thread that runs it:\n" +
                                  self.block.stack)
+
+
+def serve(runner, connection, requests, pressed, block):
+    """This thread answers the requests over `connection`, until they end. KeyboardInterrupt: of Ctrl-C, or of the
+    Watchdog of `block`."""
+    def send(text):
+        if pressed:
+            raise KeyboardInterrupt
+        connection.sendall(text.encode())
+    with block:
+        runner.serve(requests, send)
 
 
 class Run:
@@ -214,21 +226,19 @@ class Run:
         finally:
             self.finish()
 
-    def attached(self, runner, pressed):
-        """This thread serves the trials until rue ends. Ctrl-C ends the search, with the results so far."""
+    def attached(self, runner, pressed, others=()):
+        """This thread serves the trials until rue ends, together with the runners at the other ends of `others`, which
+        are sockets. Ctrl-C ends the search, with the results so far."""
         ours, theirs = socket.socketpair()
         block = Interrupter()
         with ours:
             with theirs:
-                self.start("--runner-fd", str(theirs.fileno()), pass_fds=[theirs.fileno()])
-            watchdog = Watchdog(ours, runner, self.process, block)
+                sockets = [connection.fileno() for connection in (theirs, *others)]
+                self.start("--runner-fd", ",".join(map(str, sockets)), pass_fds=sockets)
+            watchdog = Watchdog(ours, runner, block, self.process)
             try:
-                with block, ours.makefile("r", encoding="utf-8", errors="replace") as requests:
-                    def send(text):
-                        if pressed:
-                            raise KeyboardInterrupt
-                        ours.sendall(text.encode())
-                    runner.serve(requests, send)
+                with ours.makefile("r", encoding="utf-8", errors="replace") as requests:
+                    serve(runner, ours, requests, pressed, block)
                 self.wait()
             except KeyboardInterrupt:
                 if block.stack is None:

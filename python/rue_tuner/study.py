@@ -72,8 +72,9 @@ def prepare(loader, models, images, epochs, space, count, against=None):
     return make_subject(loader, space, count, images, epochs), steps
 
 
-def perform(words, runner, subject, isolate, quiet):
-    """Runs rue with what `words()` returns, once the subject is known, and with the subject's own options."""
+def perform(words, runner, subject, isolate, quiet, others=()):
+    """Runs rue with what `words()` returns, once the subject is known, and with the subject's own options. `others`
+    as in Run.attached."""
     with STUDY, ctrl_c_interrupts() as pressed:
         if not isolate:
             examine(subject)
@@ -85,7 +86,7 @@ def perform(words, runner, subject, isolate, quiet):
         elif arguments[0] == "tune" and subject.drops_last():
             arguments.append("--drop-last")
         run = Run(arguments, quiet)
-        run.isolated() if isolate else run.attached(runner, pressed)
+        run.isolated() if isolate else run.attached(runner, pressed, others)
         return run
 
 
@@ -115,8 +116,13 @@ def failure(run, runner):
     text = run.message or f"rue ended with exit code {run.code}, without a recommendation"
     if run.code < 0:
         text = f"rue was killed by signal {-run.code}"
-    if run.stack is not None:
-        text = f"a trial took too long and was given up: {text}\n\nThe thread that ran it was here:\n{run.stack}"
+    return explain_failure(text, run.stack, runner)
+
+
+def explain_failure(text, stack, runner):
+    """As failure. `stack` is where the thread was whose trial rue gave up; None: it gave up none."""
+    if stack is not None:
+        text = f"a trial took too long and was given up: {text}\n\nThe thread that ran it was here:\n{stack}"
         others = [thread for thread in threading.enumerate() if thread is not threading.current_thread()]
         names = [thread.name for thread in others if not isinstance(thread, OWN_THREADS)]
         config = runner.config

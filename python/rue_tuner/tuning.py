@@ -6,9 +6,9 @@ from typing import Any, Callable, Mapping, Optional
 
 from . import document as documents
 from . import random_state
-from .distributed import LeadingRunner, Ranks, world_size
+from .distributed import end, follow, meet, world_size
 from .document import Path
-from .errors import TuneError
+from .errors import Refused, TuneError
 from .program import INTERRUPTED, temporary_folder
 from .result import Result
 from .serve import Runner
@@ -58,10 +58,16 @@ def tune(
     Raises TypeError or ValueError for arguments that make no sense, TuneError for a study without a result, and
     KeyboardInterrupt if Ctrl-C came before there was one.
     """
-    subject, steps = prepare(loader, models, images, epochs, space, count, against)
     if against is not None and (isolate or world_size() > 1):
         raise ValueError("against= compares loaders in one process: leave out isolate=, and call it outside of "
                          "torch.distributed")
+    try:
+        subject, steps = prepare(loader, models, images, epochs, space, count, against)
+    except (TypeError, ValueError, Refused) as error:
+        if world_size() > 1:
+            with contextlib.suppress(TuneError):
+                meet(error)
+        raise
     with random_state.kept():
         result = tune_prepared(subject, steps, models, budget, out, isolate, quiet, options)
     result.config, result.dataloader_kwargs = map(subject.own_values, (result.config, result.dataloader_kwargs))
@@ -88,27 +94,29 @@ def tune_prepared(subject, steps, models, budget, out, isolate, quiet, options):
 
 def tune_together(subject, steps, arguments, out, quiet):
     """All ranks call it; rank 0 searches, and all get its Result, or its error."""
-    ranks = Ranks()
-    if ranks.rank > 0:
-        outcome = ranks.follow(Runner(subject, steps))
-        if isinstance(outcome, str):
-            raise TuneError(outcome)
-        return Result(*outcome)
+    rank, connections = meet()
+    runner = Runner(subject, steps)
+    if rank > 0:
+        outcome = follow(connections[0], runner)
+        return Result(outcome["document"], outcome["report"], outcome["interrupted"])
+    outcome = {}
     try:
-        result = run_study(subject, LeadingRunner(ranks, subject, steps), arguments, out, False, quiet)
+        result = run_study(subject, runner, arguments, out, False, quiet, connections)
+        outcome = dict(document=result.document, report=result.report, interrupted=result.interrupted)
+        return result
     except BaseException as error:
-        ranks.end(str(error) or type(error).__name__)
+        outcome = dict(error=str(error) or type(error).__name__)
         raise
-    ranks.end((result.document, result.report, result.interrupted))
-    return result
+    finally:
+        end(connections, outcome)
 
 
-def run_study(subject, runner, arguments, out, isolate, quiet):
+def run_study(subject, runner, arguments, out, isolate, quiet, others=()):
     """Runs `rue tune` with the words that `arguments()` returns, in the folder `out`, or in one that is removed.
     Returns the Result."""
     with contextlib.ExitStack() as stack:
         folder = pathlib.Path(out or stack.enter_context(temporary_folder()))
-        run = perform(lambda: ["tune", "--out", str(folder), *arguments()], runner, subject, isolate, quiet)
+        run = perform(lambda: ["tune", "--out", str(folder), *arguments()], runner, subject, isolate, quiet, others)
         path = folder / "recommendation.json"
         if run.code in INTERRUPTED and run.stack is None and not path.exists():
             raise KeyboardInterrupt
