@@ -121,12 +121,6 @@ static int ended_fd(const struct rue_runner *runner)
     return runner->work ? runner->work->ended_fd : -1;
 }
 
-bool rue_runner_has_ended(const struct rue_runner *runner, int timeout_ms)
-{
-    struct pollfd wait[2] = {{ended_fd(runner), POLLIN, 0}, {rue_interrupt_fd(), POLLIN, 0}};
-    return !runner->concurrent || (poll(wait, 2, timeout_ms) > 0 && wait[0].revents);
-}
-
 /* The first runner whose work has ended; SIZE_MAX: none. */
 static size_t find_ended(const struct rue_runner *runners, size_t count, struct pollfd *wait, int timeout_ms)
 {

@@ -50,10 +50,6 @@ rue_status rue_runner_begin(struct rue_runner *runner, const struct rue_trial_re
                             const char *profile, uint64_t timeout_ns, rue_error *error) RUE_MUST_CHECK;
 rue_status rue_runner_begin_restart(struct rue_runner *runner, bool *begun, rue_error *error) RUE_MUST_CHECK;
 
-/* Waits up to `timeout_ms`, or until a signal. True: rue_runner_finish will not wait for another thread;
- * always, if the runner is not concurrent. */
-bool rue_runner_has_ended(const struct rue_runner *runner, int timeout_ms);
-
 /* Waits for the end of what was begun. Fails as rue_runner_trial. `result` is NULL for a restart. */
 rue_status rue_runner_finish(struct rue_runner *runner, struct rue_trial_result *result,
                              rue_error *error) RUE_MUST_CHECK;

@@ -101,7 +101,7 @@ static rue_status drop(struct rue_schedule *schedule, struct rue_lane *lane, siz
     if (!first || since < first) since = first ? first : SIZE_MAX;
     lane->dropped = true;
     rue_trial_result_close(&lane->trial.flight.result); /* of a trial in progress, on a virtual clock */
-    lane->busy = lane->has_asked = lane->stalls = false;
+    lane->busy = lane->has_asked = false;
     for (size_t i = 0; i < schedule->tracks->count; i++)
         rue_lanes_strategy(schedule)->drop(schedule->tracks->at[i].state, lane->node, since);
     rue_watch_drop(schedule->watch, lane->number);

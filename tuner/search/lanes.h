@@ -22,7 +22,6 @@ struct rue_lane {
     bool busy, starting;  /* makes a trial; starts a new runner, also busy */
     uint64_t starting_ns; /* spent time when it began to start */
     bool waits;           /* for another lane's result */
-    bool stalls;          /* busy, and on a virtual clock its end is not known yet */
     bool has_asked;       /* `asked` is still to be answered, after a trial of the watch */
     struct rue_asked asked;
     struct rue_track *last; /* the track of its last question */

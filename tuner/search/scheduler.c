@@ -14,7 +14,6 @@
 
 static const int check_ms = 500; /* of the budget */
 static const uint64_t start_timeout_ns = 60 * RUE_NS_PER_S;
-static const int patience_ms = 2000; /* of the others, on a virtual clock */
 static const char no_restart[] = "cannot start its runner again";
 
 /* ---- the budget of questions ---- */
@@ -249,21 +248,12 @@ static rue_status receive(struct rue_schedule *schedule, struct rue_lane *lane, 
     rue_error why = {0};
     rue_status status =
         rue_runner_finish(lane->runner, lane->starting ? NULL : &lane->trial.flight.result, &why);
-    lane->stalls = false;
     if (lane->dropped) /* while that was in progress */
         return rue_trial_result_close(&lane->trial.flight.result), RUE_OK;
     if (status == RUE_RUNNER) return rue_lanes_lose(schedule, lane, no_restart, &why, error);
     if (status != RUE_OK) return rue_fail(error, status, "%s", why.message);
     lane->end_ns = lane->clock_ns + rue_study_cost_ns(&lane->trial.flight.result);
     return RUE_OK;
-}
-
-/* On a virtual clock, the others continue without a lane whose answer does not come. */
-static rue_status await(struct rue_schedule *schedule, struct rue_lane *lane, rue_error *error)
-{
-    if (!rue_lanes_is_virtual(schedule)) return RUE_OK;
-    lane->stalls = !rue_runner_has_ended(lane->runner, patience_ms);
-    return lane->stalls ? RUE_OK : receive(schedule, lane, error);
 }
 
 /* The lane's trial is answered. A strategy observes the cost of the last attempt at its question; the rest is
@@ -306,7 +296,7 @@ static rue_status begin(struct rue_schedule *schedule, struct rue_lane *lane, ru
     if (status == RUE_OK)
         status = rue_flight_begin(&study->setup, &study->ledger, &lane->trial.flight, error);
     lane->busy = status == RUE_OK;
-    return status == RUE_OK ? await(schedule, lane, error) : status;
+    return status == RUE_OK && rue_lanes_is_virtual(schedule) ? receive(schedule, lane, error) : status;
 }
 
 /* If the trial ended the lane's runner, a new one starts while the others continue. Alone, the next trial
@@ -333,7 +323,8 @@ static rue_status finish(struct rue_schedule *schedule, struct rue_lane *lane, r
     if (status != RUE_OK || started || lane->dropped) return status;
     status = rue_flight_finish(&study->setup, &study->ledger, &lane->trial.flight, error);
     if (status != RUE_OK) return status;
-    if (!lane->trial.flight.answered) return await(schedule, lane, error);
+    if (!lane->trial.flight.answered)
+        return rue_lanes_is_virtual(schedule) ? receive(schedule, lane, error) : RUE_OK;
     schedule->last_trial = study->ledger.rows[lane->trial.flight.row].trial.id;
     if (!schedule->first_trial) schedule->first_trial = schedule->last_trial;
     status = absorb(schedule, lane, error);
@@ -360,7 +351,7 @@ static struct rue_lane *first_lane(struct rue_schedule *schedule, bool busy)
     struct rue_lane *first = NULL;
     for (size_t l = 0; l < schedule->count; l++) {
         struct rue_lane *lane = &schedule->lanes[l];
-        if (lane->dropped || lane->busy != busy || (busy ? lane->stalls : lane->waits)) continue;
+        if (lane->dropped || lane->busy != busy || (!busy && lane->waits)) continue;
         if (busy ? starts_too_long(schedule, lane)
                  : schedule->count > 1 && rue_lanes_is_spent(schedule, lane))
             continue;
@@ -369,46 +360,22 @@ static struct rue_lane *first_lane(struct rue_schedule *schedule, bool busy)
     return first;
 }
 
-static bool any_stalls(const struct rue_schedule *schedule)
-{
-    bool any = false;
-    for (size_t l = 0; l < schedule->count; l++) any |= schedule->lanes[l].stalls;
-    return any;
-}
-
-/* Receives the answers of stalled lanes that have come. */
-static rue_status collect_stalled(struct rue_schedule *schedule, rue_error *error)
-{
-    rue_status status = RUE_OK;
-    for (size_t l = 0; status == RUE_OK && l < schedule->count; l++) {
-        struct rue_lane *lane = &schedule->lanes[l];
-        if (lane->stalls && rue_runner_has_ended(lane->runner, 0)) status = receive(schedule, lane, error);
-    }
-    return status;
-}
-
-/* Waits for a runner; `*ended` is NULL if none has ended what it began. */
-static rue_status wait_for_lane(struct rue_schedule *schedule, struct rue_lane **ended, rue_error *error)
+/* Waits for a runner, and finishes what it has ended. */
+static rue_status wait_for_lane(struct rue_schedule *schedule, rue_error *error)
 {
     size_t index;
     const struct rue_runners *runners = schedule->study->setup.host.runners;
     rue_status status = rue_runner_wait(runners->at, runners->count, check_ms, &index, error);
-    *ended = status == RUE_OK && index != SIZE_MAX ? &schedule->lanes[index] : NULL;
-    return status;
+    if (status != RUE_OK || index == SIZE_MAX) return status;
+    return finish(schedule, &schedule->lanes[index], error);
 }
 
 static rue_status step(struct rue_schedule *schedule, struct rue_lane *free, struct rue_lane *busy,
                        rue_error *error)
 {
-    struct rue_lane *ended;
     if (free && (!busy || !rue_lanes_is_virtual(schedule) || free->clock_ns < busy->end_ns))
         return begin(schedule, free, error);
-    if (!busy || !rue_lanes_is_virtual(schedule)) {
-        rue_status status = wait_for_lane(schedule, &ended, error);
-        if (status != RUE_OK || !ended) return status;
-        if (rue_lanes_is_virtual(schedule)) return receive(schedule, ended, error);
-        return finish(schedule, ended, error);
-    }
+    if (!rue_lanes_is_virtual(schedule)) return wait_for_lane(schedule, error);
     for (size_t l = 0; l < schedule->count; l++)
         if (schedule->lanes[l].waits) rue_lanes_advance(schedule, &schedule->lanes[l], busy->end_ns);
     return finish(schedule, busy, error);
@@ -424,10 +391,8 @@ static rue_status run_lanes(struct rue_schedule *schedule, rue_error *error)
         for (size_t l = 0; l < schedule->count && !rue_lanes_is_virtual(schedule); l++)
             rue_lanes_advance(schedule, &schedule->lanes[l],
                               rue_study_spent_ns(&study->setup, &study->ledger));
-        status = collect_stalled(schedule, error);
-        if (status != RUE_OK) return status;
         struct rue_lane *free = first_lane(schedule, false), *busy = first_lane(schedule, true);
-        if (!free && !busy && !any_stalls(schedule)) break;
+        if (!free && !busy) break;
         status = step(schedule, free, busy, error);
         if (status != RUE_OK) return status;
     }

@@ -118,10 +118,8 @@ Test(runner, the_first_that_ends_is_found)
 {
     for (size_t i = 0; i < COUNT; i++) begin_trial(i);
     cr_assert_eq(wait_for_one(0), SIZE_MAX);
-    cr_assert_not(rue_runner_has_ended(&runners[1], 0));
     let_go(1);
     cr_assert_eq(wait_for_one(30000), 1);
-    cr_assert(rue_runner_has_ended(&runners[1], 0) && !rue_runner_has_ended(&runners[0], 0));
     struct rue_trial_result result;
     cr_assert_eq(rue_runner_finish(&runners[1], &result, NULL), RUE_OK);
     cr_assert(result.images == 7 && result.end_to_end_ns == 5);
@@ -181,7 +179,7 @@ Test(runner, one_alone_works_when_it_is_finished)
     runners[0].concurrent = false;
     begin_trial(0);
     cr_assert_eq(wait_for_one(0), 0, "there is nothing to wait for");
-    cr_assert(rue_runner_has_ended(&runners[0], 0) && gates[0].trials == 0);
+    cr_assert_eq(gates[0].trials, 0);
     let_go(0);
     cr_assert_eq(rue_runner_finish(&runners[0], &result, NULL), RUE_OK);
     cr_assert_eq(gates[0].trials, 1);
