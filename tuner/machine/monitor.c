@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -11,6 +10,7 @@
 #include "array.h"
 #include "clock.h"
 #include "gpu.h"
+#include "interrupt.h"
 #include "process_tree.h"
 #include "suspension.h"
 #include "units.h"
@@ -79,22 +79,11 @@ static void *monitor_main(void *context)
     return NULL;
 }
 
-/* The thread blocks all signals: other threads handle them. */
-static int start_thread(struct rue_monitor *monitor)
-{
-    sigset_t all, mask;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &mask);
-    int failed = pthread_create(&monitor->thread, NULL, monitor_main, monitor);
-    pthread_sigmask(SIG_SETMASK, &mask, NULL);
-    return failed;
-}
-
 rue_status rue_monitor_open(uint64_t zero_ns, uint64_t period_ns, struct rue_monitor **out, rue_error *error)
 {
     struct rue_monitor *monitor = calloc(1, sizeof *monitor);
     if (!monitor) return rue_fail_memory(error, "a monitor", sizeof *monitor);
-    monitor->tree = rue_process_tree_open(getpid());
+    monitor->tree.root = getpid();
     monitor->gpu = rue_gpu_open();
     monitor->zero_ns = zero_ns;
     monitor->period_ns = period_ns;
@@ -102,7 +91,7 @@ rue_status rue_monitor_open(uint64_t zero_ns, uint64_t period_ns, struct rue_mon
     rue_process_tree_read(&monitor->tree, &monitor->last);
     pthread_mutex_init(&monitor->lock, NULL);
     pthread_cond_init(&monitor->wake, NULL);
-    int failed = start_thread(monitor);
+    int failed = rue_interrupt_start_thread(&monitor->thread, monitor_main, monitor);
     if (failed) {
         monitor->stop = true;
         rue_monitor_close(monitor);
@@ -130,7 +119,7 @@ void rue_monitor_close(struct rue_monitor *monitor)
     rue_monitor_stop(monitor);
     pthread_cond_destroy(&monitor->wake);
     pthread_mutex_destroy(&monitor->lock);
-    rue_process_tree_close(&monitor->tree);
+    rue_descendants_close(&monitor->tree.below);
     rue_gpu_close(monitor->gpu);
     free(monitor->samples);
     free(monitor);

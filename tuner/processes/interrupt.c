@@ -117,6 +117,16 @@ int rue_interrupt_fd(void)
     return wake[0];
 }
 
+int rue_interrupt_start_thread(pthread_t *thread, void *(*main)(void *), void *context)
+{
+    sigset_t all, mask;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &mask);
+    int failed = pthread_create(thread, NULL, main, context);
+    pthread_sigmask(SIG_SETMASK, &mask, NULL);
+    return failed;
+}
+
 void rue_interrupt_guard_file(const char *path)
 {
     atomic_store(&guarded_file, path);

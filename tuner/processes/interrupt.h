@@ -5,6 +5,7 @@
 #ifndef RUE_INTERRUPT_H
 #define RUE_INTERRUPT_H
 
+#include <pthread.h>
 #include <stdbool.h>
 
 #include "status.h"
@@ -21,6 +22,9 @@ rue_status rue_interrupt_status(void);
 
 /* A descriptor that poll() finds readable after a deferred signal. Do not read it. */
 int rue_interrupt_fd(void);
+
+/* Starts a thread that handles no signals; as pthread_create. */
+int rue_interrupt_start_thread(pthread_t *thread, void *(*main)(void *), void *context);
 
 /* A file that is removed if the process quits at once; NULL: none. Borrowed until the next call. */
 void rue_interrupt_guard_file(const char *path);

@@ -69,13 +69,3 @@ void rue_process_tree_read(struct rue_process_tree *tree, struct rue_tree_usage 
     out->read_bytes = tree->last[READ];
     out->write_bytes = tree->last[WRITE];
 }
-
-struct rue_process_tree rue_process_tree_open(pid_t root)
-{
-    return (struct rue_process_tree){.root = root};
-}
-
-void rue_process_tree_close(struct rue_process_tree *tree)
-{
-    rue_descendants_close(&tree->below);
-}

@@ -18,16 +18,13 @@ struct rue_tree_usage {
 
 enum { RUE_TREE_COUNTERS = 3 };
 
+/* Zeroed but for `root`, which itself adds only its counters and those of children that it waited for, so it
+ * should do little work. */
 struct rue_process_tree {
     pid_t root;
-    struct rue_descendants below;
+    struct rue_descendants below; /* the owner closes it */
     uint64_t last[RUE_TREE_COUNTERS];
 };
-
-/* `root` itself adds only its counters and those of children that it waited for, so it should do little work.
- */
-struct rue_process_tree rue_process_tree_open(pid_t root);
-void rue_process_tree_close(struct rue_process_tree *tree);
 
 /* Processes that end meanwhile are skipped. If memory is out, some are missing. */
 void rue_process_tree_read(struct rue_process_tree *tree, struct rue_tree_usage *out);

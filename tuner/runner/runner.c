@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -51,16 +50,11 @@ static void *thread_main(void *context)
     return NULL;
 }
 
-/* The thread blocks all signals: other threads handle them. */
 static int start_thread(struct rue_runner_work *work)
 {
-    sigset_t all, mask;
     work->ended_fd = eventfd(0, EFD_CLOEXEC);
     if (work->ended_fd < 0) return errno;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &mask);
-    int failed = pthread_create(&work->thread, NULL, thread_main, work);
-    pthread_sigmask(SIG_SETMASK, &mask, NULL);
+    int failed = rue_interrupt_start_thread(&work->thread, thread_main, work);
     if (failed) close(work->ended_fd);
     return failed;
 }

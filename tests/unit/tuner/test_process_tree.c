@@ -22,7 +22,7 @@ static void setup(void)
 
 static void teardown(void)
 {
-    rue_process_tree_close(&tree);
+    rue_descendants_close(&tree.below);
     tree_close();
     temporary_folder_remove();
 }
@@ -32,7 +32,7 @@ TestSuite(process_tree, .init = setup, .fini = teardown, .timeout = 60);
 static void begin(void (*work)(void))
 {
     tree_open(work);
-    tree = rue_process_tree_open(tree_root);
+    tree = (struct rue_process_tree){.root = tree_root};
 }
 
 static struct rue_tree_usage look(void)
