@@ -107,7 +107,5 @@ const struct rue_command rue_command_analyze = {
         "ranked separately.",
     .options = options_table,
     .option_count = sizeof options_table / sizeof *options_table,
-    .min_arguments = 1,
-    .max_arguments = 1,
     .run = run_analyze,
 };

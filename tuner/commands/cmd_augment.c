@@ -178,7 +178,5 @@ const struct rue_command rue_command_augment = {
         "order.",
     .options = options_table,
     .option_count = sizeof options_table / sizeof *options_table,
-    .min_arguments = 0,
-    .max_arguments = 0,
     .run = run_augment,
 };

@@ -139,7 +139,5 @@ const struct rue_command rue_command_calibrate = {
         "interpolated.",
     .options = options_table,
     .option_count = sizeof options_table / sizeof *options_table,
-    .min_arguments = 0,
-    .max_arguments = 1,
     .run = run_calibrate,
 };

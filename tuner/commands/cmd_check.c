@@ -129,7 +129,5 @@ const struct rue_command rue_command_check = {
         "recommendation then holds as long as no other configuration seems better.",
     .options = options_table,
     .option_count = sizeof options_table / sizeof *options_table,
-    .min_arguments = 1,
-    .max_arguments = 2,
     .run = run_check,
 };

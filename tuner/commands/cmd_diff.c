@@ -163,7 +163,5 @@ const struct rue_command rue_command_diff = {
         "Nothing is measured.",
     .options = options_table,
     .option_count = sizeof options_table / sizeof *options_table,
-    .min_arguments = 2,
-    .max_arguments = 2,
     .run = run_diff,
 };

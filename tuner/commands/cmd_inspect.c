@@ -233,7 +233,5 @@ const struct rue_command rue_command_inspect = {
                "  rue inspect photos/ --ranks 8",
     .options = options_table,
     .option_count = sizeof options_table / sizeof *options_table,
-    .min_arguments = 1,
-    .max_arguments = 1,
     .run = run_inspect,
 };

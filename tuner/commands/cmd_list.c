@@ -253,7 +253,5 @@ const struct rue_command rue_command_list = {
                "The folder is searched to a depth of three folders.",
     .options = options_table,
     .option_count = sizeof options_table / sizeof *options_table,
-    .min_arguments = 0,
-    .max_arguments = 1,
     .run = run_list,
 };

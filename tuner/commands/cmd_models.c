@@ -111,7 +111,5 @@ const struct rue_command rue_command_models = {
                "  rue models --devices",
     .options = options_table,
     .option_count = sizeof options_table / sizeof *options_table,
-    .min_arguments = 0,
-    .max_arguments = 0,
     .run = run_models,
 };

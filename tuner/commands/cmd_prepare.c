@@ -206,7 +206,5 @@ const struct rue_command rue_command_prepare = {
                "  rue prepare photos/ list.csv\n" RUE_CHUNK_EXAMPLE "  rue prepare --synthetic 2000 demo/",
     .options = options_table,
     .option_count = sizeof options_table / sizeof *options_table,
-    .min_arguments = 1,
-    .max_arguments = 2,
     .run = run_prepare,
 };

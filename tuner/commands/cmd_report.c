@@ -178,7 +178,5 @@ const struct rue_command rue_command_report = {
                "plots/*.svg. STUDY is the folder of a study or its study.db. It also works during a run.",
     .options = options_table,
     .option_count = sizeof options_table / sizeof *options_table,
-    .min_arguments = 1,
-    .max_arguments = 1,
     .run = run_report,
 };

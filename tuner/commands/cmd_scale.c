@@ -231,7 +231,5 @@ const struct rue_command rue_command_scale = {
         "has the points of the curves, samples.csv the samples. rue show and rue list read the study.",
     .options = options_table,
     .option_count = sizeof options_table / sizeof *options_table,
-    .min_arguments = 1,
-    .max_arguments = RUE_STUDY_VARIANTS_MAX,
     .run = run_scale,
 };

@@ -347,8 +347,6 @@ const struct rue_command rue_command_tune = {
                "  rue tune --table times.csv --strategy duel --budget 10%",
     .options = options_table,
     .option_count = sizeof options_table / sizeof *options_table,
-    .min_arguments = 0,
-    .max_arguments = RUE_STUDY_VARIANTS_MAX,
     .run = run_tune,
 };
 
@@ -364,7 +362,5 @@ const struct rue_command rue_command_compare = {
         "include this.",
     .options = options_table,
     .option_count = sizeof options_table / sizeof *options_table,
-    .min_arguments = 2,
-    .max_arguments = RUE_STUDY_VARIANTS_MAX,
     .run = run_compare,
 };

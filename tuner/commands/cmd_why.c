@@ -285,7 +285,5 @@ const struct rue_command rue_command_why = {
         "that are not given have the values of the recommended one. Nothing is measured.",
     .options = options_table,
     .option_count = sizeof options_table / sizeof *options_table,
-    .min_arguments = 1,
-    .max_arguments = 1,
     .run = run_why,
 };

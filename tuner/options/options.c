@@ -303,10 +303,19 @@ static rue_status fail_arguments(const struct rue_command *command, const char *
                     command->name, *command->arguments ? " " : "", command->arguments);
 }
 
+/* As many arguments as the usage has words, or any number where a word is repeated. */
+static int most_arguments(const char *usage)
+{
+    int words = 0;
+    if (strstr(usage, "...")) return RUE_ARGUMENTS_MAX;
+    for (; *usage; usage += strcspn(usage, " "), usage += strspn(usage, " ")) words++;
+    return words;
+}
+
 static rue_status add_argument(struct rue_options *options, const char *word, rue_error *error)
 {
     if (!*word) return fail_arguments(options->command, "an argument is empty: '' is not a path", "", error);
-    if (options->argument_count == options->command->max_arguments)
+    if (options->argument_count == most_arguments(options->command->arguments))
         return fail_arguments(options->command, "one argument too many: '", word, error);
     options->arguments[options->argument_count++] = word;
     return RUE_OK;
@@ -315,16 +324,15 @@ static rue_status add_argument(struct rue_options *options, const char *word, ru
 /* "TABLE is missing": the first required word of the usage that was not given. */
 static rue_status check_arguments(const struct rue_options *options, rue_error *error)
 {
-    const struct rue_command *command = options->command;
-    if (options->argument_count >= command->min_arguments) return RUE_OK;
-    const char *at = command->arguments;
-    for (int left = options->argument_count;; at += strcspn(at, " ")) {
-        at += strspn(at, " ");
-        if (*at != '[' && left-- == 0) break;
-    }
     char fault[64];
-    snprintf(fault, sizeof fault, "%.*s is missing", (int)strcspn(at, " "), at);
-    return fail_arguments(command, fault, "", error);
+    int left = options->argument_count;
+    for (const char *at = options->command->arguments; *at; at += strspn(at, " ")) {
+        int length = (int)strcspn(at, " ");
+        snprintf(fault, sizeof fault, "%.*s is missing", length, at);
+        if (*at != '[' && left-- == 0) return fail_arguments(options->command, fault, "", error);
+        at += length;
+    }
+    return RUE_OK;
 }
 
 static rue_status read_command_line(struct rue_options *options, int argc, char **argv, bool *help,

@@ -68,18 +68,17 @@ struct rue_option {
     const char *usual; /* (optional) what it means without a value, for rue_options_show */
 };
 
-enum { RUE_OPTIONS_MAX = 96, RUE_ARGUMENTS_MAX = 64, RUE_COMMAND_LINE_BYTES = 4096 };
+enum { RUE_OPTIONS_MAX = 96, RUE_ARGUMENTS_MAX = 16, RUE_COMMAND_LINE_BYTES = 4096 };
 
 struct rue_options;
 
 struct rue_command {
     const char *name;
-    const char *arguments; /* "[DATA]" */
+    const char *arguments; /* "[SRC] DST", "DATA...": those in brackets are optional */
     const char *summary;   /* one line */
     const char *details;   /* (optional) paragraphs, and examples that two spaces indent */
     const struct rue_option *options;
     size_t option_count;
-    int min_arguments, max_arguments;
     rue_status (*run)(const struct rue_options *options, rue_error *error);
 };
 

@@ -19,6 +19,7 @@ struct rue_recommended;
 #define RUE_STUDY_BUDGET_NS (120 * RUE_NS_PER_S)
 
 enum { RUE_STUDY_VARIANTS_MAX = 2 * RUE_RANK_NUMBERS_MAX };
+_Static_assert((int)RUE_ARGUMENTS_MAX <= (int)RUE_STUDY_VARIANTS_MAX, "each argument may be data");
 
 struct rue_study_goal {
     struct {

@@ -18,8 +18,9 @@ static const struct rue_option table[] = {
     {"runner-fd", RUE_OPTION_TEXT, "LIST", NULL, "sockets", 0, 0, NULL},
 };
 static const struct rue_command command = {
-    .name = "try", .options = table, .option_count = sizeof table / sizeof *table};
-static const struct rue_command without = {.name = "without", .options = &only, .option_count = 1};
+    .name = "try", .arguments = "", .options = table, .option_count = sizeof table / sizeof *table};
+static const struct rue_command without = {
+    .name = "without", .arguments = "", .options = &only, .option_count = 1};
 
 TestSuite(deployment_options, .init = options_setup, .fini = options_teardown);
 

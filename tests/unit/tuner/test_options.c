@@ -21,13 +21,11 @@ static const struct rue_option table[] = {
     {"part", RUE_OPTION_COUNT, "N", "1", "of the whole", 1, 9, NULL, .set_by = RUE_SET_BY_FLAG},
 };
 static const struct rue_command command = {.name = "try",
-                                           .arguments = "[DATA]",
+                                           .arguments = "[DATA] [OTHER]",
                                            .summary = "Tries options.",
                                            .details = "In detail.",
                                            .options = table,
-                                           .option_count = sizeof table / sizeof *table,
-                                           .min_arguments = 0,
-                                           .max_arguments = 2};
+                                           .option_count = sizeof table / sizeof *table};
 
 TestSuite(options, .init = options_setup, .fini = options_teardown);
 
@@ -275,7 +273,7 @@ Test(options, arguments_are_accepted_anywhere)
     cr_assert_eq(rue_options_argument_count(options), 2);
     cr_assert_str_eq(rue_options_arguments(options)[0], "one");
     cr_assert_str_eq(rue_options_arguments(options)[1], "two");
-    refuse(WORDS("one", "two", "three"), "one argument too many: 'three' (usage: rue try [DATA])");
+    refuse(WORDS("one", "two", "three"), "one argument too many: 'three' (usage: rue try [DATA] [OTHER])");
 }
 
 Test(options, a_flag_does_not_consume_an_argument)
@@ -300,13 +298,28 @@ Test(options, a_single_dash_is_an_argument)
     cr_assert_eq(rue_options_argument_count(options), 1);
 }
 
-Test(options, a_missing_argument_is_reported)
+Test(options, the_usage_says_which_arguments_are_required)
 {
-    struct rue_command strict = command;
-    rue_error error = {0};
-    strict.min_arguments = 1;
-    cr_assert_eq(options_parse(&strict, WORDS("--fresh"), &error), RUE_USAGE);
-    cr_assert(strstr(error.message, "usage: rue try [DATA]"), "%s", error.message);
+    static const struct {
+        const char *usage, *words[4], *fault;
+    } cases[] = {{"", {"a"}, "one argument too many: 'a'"},
+                 {"DATA", {NULL}, "DATA is missing"},
+                 {"[SRC] DST", {NULL}, "DST is missing"},
+                 {"[SRC] DST", {"a", "b"}, NULL},
+                 {"FILE [DATA]", {"a"}, NULL},
+                 {"A OTHER...", {"a"}, "OTHER... is missing"},
+                 {"A OTHER...", {"a", "b", "c"}, NULL},
+                 {"[DATA...]", {NULL}, NULL}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct rue_command own = command;
+        rue_error error = {0};
+        own.arguments = cases[i].usage;
+        rue_status status = options_parse(&own, cases[i].words, &error);
+        cr_assert_eq(status, cases[i].fault ? RUE_USAGE : RUE_OK, "%s: %s", own.arguments, error.message);
+        if (!cases[i].fault) continue;
+        cr_assert(strstr(error.message, cases[i].fault), "%s", error.message);
+        cr_assert(strstr(error.message, "usage: rue try"), "%s", error.message);
+    }
 }
 
 Test(options, help_is_shown_despite_other_errors)
@@ -366,7 +379,7 @@ static void print_values(FILE *out)
 Test(options, help_shows_the_whole_table)
 {
     const char *text = printed(print_help);
-    cr_assert(strstr(text, "Usage: rue try [OPTIONS] [DATA]\n"), "%s", text);
+    cr_assert(strstr(text, "Usage: rue try [OPTIONS] [DATA] [OTHER]\n"), "%s", text);
     cr_assert(strstr(text, "Tries options.") && strstr(text, "In detail.") && strstr(text, "--help"), "%s",
               text);
     for (size_t i = 0; i < command.option_count; i++) {
