@@ -322,13 +322,6 @@ def test_all_trials_fail_from_the_first(rue, script):
     expect_failure(tune(rue, one), 4, "exit code 7", "run the same command")
 
 
-@pytest.mark.parametrize("answer, code", [(dict(data_fault=True), 3), ({}, 4)])
-def test_the_runner_says_that_the_data_are_at_fault(rue, script, answer, code):
-    faults = [dict(when={}, do="answer", answer=dict(status="failed", reason="an image is damaged", **answer))]
-    line = expect_failure(tune(rue, script(TABLE, faults=faults)), code, "an image is damaged")
-    assert (wording.BAD_IMAGES_REPLACE in line) == (code == 3)
-
-
 def test_all_trials_hang(rue, script):
     one = script(TABLE, faults=[dict(when=dict(measure="joint"), do="hang")])
     expect_failure(tune(rue, one, "--trial-timeout", "100ms"), 4, "no answer within 200 ms")

@@ -12,6 +12,7 @@ import sys
 
 import pytest
 
+import wording
 from conftest import ROOT, error_line, expect_failure, make_table, read_json
 
 LONG = bool(os.environ.get("RUE_LONG_TESTS"))
@@ -92,6 +93,15 @@ def test_mutated_replies_end_in_order(rue, script):
         ends[done.returncode] = ends.get(done.returncode, 0) + 1
     print(f"{STUDIES} studies from seed {SEED}: exit codes {ends}, {rows} rows")
     assert rows > STUDIES and ends.get(0, 0) > 0, "most get somewhere"
+
+
+# ---- whose fault it is ----
+
+@pytest.mark.parametrize("answer, code", [(dict(data_fault=True), 3), ({}, 4)])
+def test_the_runner_says_that_the_data_are_at_fault(rue, script, answer, code):
+    faults = [dict(when={}, do="answer", answer=dict(status="failed", reason="an image is damaged", **answer))]
+    line = expect_failure(rue("tune", "--runner", script(TABLE, faults=faults).command, "--quiet", "--out", "out"), code, "an image is damaged")
+    assert (wording.BAD_IMAGES_REPLACE in line) == (code == 3)
 
 
 # ---- the lies that the rules name ----
