@@ -31,7 +31,7 @@ struct rue_runner {
     const struct rue_runner_ops *ops;
     void *state;
     bool concurrent;              /* works in a thread of its own, while other runners work */
-    const struct rue_rank *rank;  /* its node, of several runners; NULL: the only one */
+    const struct rue_rank *rank;  /* its node, of a farm; NULL: none */
     struct rue_runner_work *work; /* begun and not finished; NULL: none */
 };
 

@@ -70,6 +70,13 @@ bool rue_lanes_is_spent(const struct rue_schedule *schedule, const struct rue_la
 
 /* ---- lanes that differ or end ---- */
 
+static void end_lane(struct rue_schedule *schedule, struct rue_lane *lane, const char *why)
+{
+    const struct rue_rank *rank = lane->runner->rank;
+    snprintf(schedule->last_drop, sizeof schedule->last_drop, "rank %d (%s) %s", rank->rank, rank->node, why);
+    lane->dropped = true;
+}
+
 /* The lane's trials from `since` on are in no matrix, and are not reused. */
 static rue_status discard_trials(struct rue_schedule *schedule, const struct rue_lane *lane, size_t since,
                                  const char *why, rue_error *error)
@@ -88,7 +95,6 @@ static rue_status discard_trials(struct rue_schedule *schedule, const struct rue
         row->discarded = row->trial.id >= dropped.discarded;
         if (row->discarded || row->trial.result.outcome != RUE_TRIAL_OK) row->config = RUE_NONE;
     }
-    snprintf(schedule->last_drop, sizeof schedule->last_drop, "rank %d (%s) %s", rank->rank, rank->node, why);
     rue_dropped_node_text(&dropped, text, sizeof text);
     rue_progress_note(schedule->study->setup.progress, "%s", text);
     return rue_study_note_dropped(ledger, &dropped, error);
@@ -99,7 +105,7 @@ static rue_status drop(struct rue_schedule *schedule, struct rue_lane *lane, siz
 {
     size_t first = schedule->first_trial; /* earlier runs are judged by themselves */
     if (!first || since < first) since = first ? first : SIZE_MAX;
-    lane->dropped = true;
+    end_lane(schedule, lane, why);
     rue_trial_result_close(&lane->trial.flight.result); /* of a trial in progress, on a virtual clock */
     lane->busy = lane->has_asked = false;
     for (size_t i = 0; i < schedule->tracks->count; i++)
@@ -135,7 +141,9 @@ rue_status rue_lanes_drop_different(struct rue_schedule *schedule, rue_error *er
 rue_status rue_lanes_lose(struct rue_schedule *schedule, struct rue_lane *lane, const char *text,
                           const rue_error *why, rue_error *error)
 {
-    if (schedule->count == 1) return why ? rue_fail(error, RUE_RUNNER, "%s", why->message) : RUE_OK;
+    if (schedule->count == 1 && why) return rue_fail(error, RUE_RUNNER, "%s", why->message);
+    if (schedule->count == 1 && lane->runner->rank) end_lane(schedule, lane, text);
+    if (schedule->count == 1) return RUE_OK;
     struct rue_node_difference found = rue_watch_compare(schedule->watch);
     size_t since = found.node == lane->node ? found.since : SIZE_MAX;
     rue_status status = drop(schedule, lane, since, text, error);

@@ -315,9 +315,10 @@ static void compare_nodes(struct rue_watch *watch, size_t lane, size_t kind, siz
     }
     rue_like_nodes_fail(&watch->like, lane + 1, kind);
     if (watch->like.kinds < kinds)
-        rue_progress_note(watch->setup->progress,
-                          "the nodes cannot be compared%s, because reference trials fail on all: %s",
-                          kind ? " in computing" : "", watch->ledger->rows[row].trial.result.reason);
+        rue_progress_note(
+            watch->setup->progress,
+            "the nodes cannot be compared%s, because reference trials fail on all; the last one %s",
+            kind ? " in computing" : "", watch->ledger->rows[row].trial.result.reason);
 }
 
 /* Continues the watch at the new speed. */

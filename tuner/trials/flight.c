@@ -151,7 +151,7 @@ rue_status rue_flight_begin(const struct rue_study_setup *setup, struct rue_stud
 }
 
 /* A suspended trial has useless times. False: it was suspended too often to be repeated, and has failed.
- * Alone, it does not count against the budget. */
+ * It does not count against the budget, unless other nodes worked at the same time. */
 static bool discard_suspended(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
                               struct rue_flight *flight)
 {
@@ -159,7 +159,7 @@ static bool discard_suspended(const struct rue_study_setup *setup, struct rue_st
         rue_progress_note(setup->progress,
                           "a trial was suspended: its result is discarded, and the trial is repeated");
     ledger->clock.suspended = true;
-    if (setup->host.runners->count == 1)
+    if (!flight->at.node)
         ledger->clock.suspended_ns += flight_now_ns(setup, ledger, flight) - flight->at.trial.started_ns;
     rue_trial_result_fail(&flight->result, "the trial was suspended and continued %d times",
                           ++flight->suspensions);
@@ -167,14 +167,14 @@ static bool discard_suspended(const struct rue_study_setup *setup, struct rue_st
 }
 
 /* Of several runners, the row of a trial that failed names the node. */
-static void name_node(struct rue_flight *flight)
+static void name_node(const struct rue_study_setup *setup, struct rue_flight *flight)
 {
     const struct rue_rank *rank = flight->runner->rank;
     char reason[RUE_REASON_BYTES + RUE_NODE_BYTES + 32];
     struct rue_trial_result *result = &flight->result;
     if (result->outcome == RUE_TRIAL_OK) return;
     memcpy(flight->failure, result->reason, sizeof flight->failure);
-    if (!rank) return;
+    if (!rank || setup->host.runners->count == 1) return;
     snprintf(reason, sizeof reason, "on rank %d (%s): %s", rank->rank, rank->node, flight->failure);
     rue_error_shorten(reason, result->reason, sizeof result->reason);
 }
@@ -215,7 +215,7 @@ rue_status rue_flight_finish(const struct rue_study_setup *setup, struct rue_stu
     if (!repeats) {
         rue_study_count_cost(setup, ledger, flight->at.trial.started_ns, &flight->result);
         repeats = is_retried(flight);
-        name_node(flight);
+        name_node(setup, flight);
         rue_status status = record_trial(setup, ledger, flight, error);
         flight->answered = status == RUE_OK && !repeats;
         if (status != RUE_OK || !repeats) return status;

@@ -211,8 +211,9 @@ def test_reference_trials_count_in_a_budget_of_trials(rue, tmp_path, trials, wha
     assert (wording.TOO_FEW_TRIALS in done.stderr) == bool(what) and (what or "") in flat(done.stderr)
 
 
-def test_without_a_node_the_study_ends(rue, tmp_path):
-    done = rue("tune", *FARM, "--launch", played(tmp_path, 2, drop={"0": [12], "1": [5]}))
+@pytest.mark.parametrize("ranks, drop", [(1, {"0": [12]}), (2, {"0": [12], "1": [5]})])
+def test_without_a_node_the_study_ends(rue, tmp_path, ranks, drop):
+    done = rue("tune", *FARM, "--launch", played(tmp_path, ranks, drop=drop))
     expect_failure(done, 1, "no node is left: rank 0 (n0) ended its connection")
 
 

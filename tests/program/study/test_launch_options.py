@@ -109,6 +109,14 @@ def test_ranks_scale(rue, photos, tmp_path):
     assert done.returncode == 0 and ranks_of(rue) == {2} and "images/s" in done.stdout, done.stderr
 
 
+def test_a_check_without_ranks_starts_no_launcher(rue, script, tmp_path):
+    runner = ["--runner", script(TABLE).command]
+    assert rue("tune", *GRID, *runner).returncode == 0
+    done = rue("check", "out/recommendation.json", *runner, "--launch", f"touch {tmp_path}/started;")
+    expect_failure(done, 2, "--launch: the recommendation is for 1 loader of one machine", "remove the option")
+    assert not (tmp_path / "started").exists()
+
+
 def test_ranks_check_a_recommendation(rue, script, tmp_path):
     words = ["--launch", cluster(tmp_path, ranks=2), "--runner", script(TABLE).command]
     assert rue("tune", *GRID, *words).returncode == 0

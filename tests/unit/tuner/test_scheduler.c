@@ -1,3 +1,4 @@
+#include "flight.h"
 #include "scripted_study.h"
 
 enum { GRID = MODELS * CONFIGS };
@@ -160,6 +161,22 @@ Test(scheduler, a_suspended_trial_is_repeated_at_no_cost)
     cr_assert(ledger()->clock.suspended);
 }
 
+Test(scheduler, a_suspended_probe_before_the_run_of_a_farm_costs_nothing)
+{
+    own = scripted_open(2, &rue_strategy_grid, 0, 0);
+    scripted_make_real(own);
+    own->scripts[0].suspends = (struct span){1, 3};
+    struct rue_flight probe = {.at.model = RUE_NONE};
+    probe.request = (struct rue_trial_request){.config = own->study.setup.configs[0], .images = 100};
+    probe.request.measure = RUE_LOAD;
+    rue_error error = {0};
+    cr_assert_eq(rue_study_measure(&own->study.setup, &own->study.ledger, &probe, 0, &error), RUE_OK, "%s",
+                 error.message);
+    rue_trial_result_close(&probe.result);
+    cr_assert_eq(own->scripts[0].count, 3);
+    cr_assert_gt(ledger()->clock.suspended_ns, 0);
+}
+
 Test(scheduler, a_trial_that_is_suspended_five_times_fails)
 {
     own = scripted_open(1, &rue_strategy_grid, 0, 0);
@@ -315,6 +332,19 @@ Test(scheduler, without_a_lane_the_run_ends)
     rue_error error = {0};
     cr_assert_eq(run(&error), RUE_RUNNER);
     cr_assert_str_eq(error.message, "no node is left: rank 0 (n0) ended its connection");
+}
+
+Test(scheduler, a_farm_of_one_lane_ends_alike)
+{
+    own = scripted_open(1, &rue_strategy_duel, 60, 0);
+    own->at[0].rank = &own->scripts[0].rank;
+    strcpy(own->scripts[0].rank.node, "n0");
+    own->scripts[0].dies = 12;
+    rue_error error = {0};
+    cr_assert_eq(run(&error), RUE_RUNNER);
+    cr_assert_str_eq(error.message, "no node is left: rank 0 (n0) ended its connection");
+    const struct rue_ledger_row *last = &ledger()->rows[ledger()->row_count - 1];
+    cr_assert_str_eq(last->trial.result.reason, "the runner ended", "there is no other node to tell from");
 }
 
 Test(scheduler, what_fails_on_one_lane_is_tried_on_another)
