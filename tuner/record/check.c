@@ -84,8 +84,7 @@ static struct rue_study_goal study_goal(struct checking *checking)
                                  .search.checked = goal->part,
                                  .output.keep_nothing = true,
                                  .output.command_line = goal->command_line};
-    if (part->found.job.deployment.gpus && !goal->deployment.launcher.words)
-        out.loader.deployment.gpu_list = checking->gpu_list;
+    if (part->found.job.deployment.gpus) out.loader.deployment.gpu_list = checking->gpu_list;
     out.data.modes[part->found.variant.mode] = true;
     return out;
 }
@@ -279,6 +278,9 @@ rue_status rue_check_run(const struct rue_check_goal *goal, struct rue_check *ou
     out->worst = goal->part->objective == RUE_OBJECTIVE_WORST;
     snprintf(out->skipped, sizeof out->skipped, "%s", rue_check_obstacle(goal->part, goal->data));
     if (out->skipped[0]) return RUE_OK;
+    if (goal->deployment.launcher.words && !goal->part->found.job.deployment.ranks)
+        return rue_fail(error, RUE_USAGE,
+                        "--launch: the recommendation is not for ranks of a launcher; remove the option");
     if (!goal->data && variant->path[0]) checking.data = variant->path;
     checking.weights = calloc(goal->part->matrix->model_count + 1, sizeof *checking.weights);
     if (!checking.weights) return rue_fail_memory(error, "weights", sizeof *checking.weights);

@@ -46,31 +46,16 @@ static void identify_runner(struct rue_study_setup *setup)
              rue_hash(RUE_HASH_START, hello->machine_json, strlen(hello->machine_json)));
 }
 
-/* A check needs as many ranks as its recommendation. One without ranks is refused before the launcher starts.
- */
-static rue_status check_recommended(const struct rue_study_goal *goal, rue_error *error)
-{
-    const struct rue_deployment *deployment = &goal->loader.deployment;
-    const struct rue_recommended *checked = goal->search.checked;
-    if (!checked || !deployment->launcher.words) return RUE_OK;
-    const struct rue_deployment *needed = &checked->found.job.deployment;
-    uint64_t loaders = rue_deployment_loaders(needed);
-    if (!needed->ranks)
-        return rue_fail(error, RUE_USAGE,
-                        "--launch: the recommendation is for %" PRIu64 " loader%s of one machine, not for "
-                        "ranks; remove the option",
-                        loaders, loaders == 1 ? "" : "s");
-    if (!deployment->ranks || rue_deployment_equal(needed, deployment)) return RUE_OK;
-    return rue_fail(error, RUE_USAGE,
-                    "--launch started %" PRIu64 " ranks, but the recommendation is for %" PRIu64,
-                    deployment->ranks, loaders);
-}
-
-/* The launcher determines the number of ranks. */
+/* The launcher determines the number of ranks. A check needs as many as its recommendation. */
 static rue_status check_ranks(const struct rue_study_goal *goal, rue_error *error)
 {
     const struct rue_deployment *deployment = &goal->loader.deployment;
+    const struct rue_recommended *checked = goal->search.checked;
     uint64_t most = rue_deployment_most_ranks(deployment);
+    if (checked && !rue_deployment_equal(&checked->found.job.deployment, deployment))
+        return rue_fail(error, RUE_USAGE,
+                        "--launch started %" PRIu64 " ranks, but the recommendation is for %" PRIu64,
+                        deployment->ranks, rue_deployment_loaders(&checked->found.job.deployment));
     if (most > deployment->ranks)
         return rue_fail(error, RUE_USAGE,
                         "--ranks: the launcher started %" PRIu64 " ranks, fewer than %" PRIu64
@@ -85,10 +70,7 @@ static rue_status open_runner(struct rue_study_setup *setup, rue_error *error)
     struct rue_deployment *deployment = &goal->loader.deployment;
     if (goal->data.table) return rue_study_open_recording(setup, error);
     goal->loader.runner.progress = setup->progress;
-    rue_status status = check_recommended(goal, error);
-    if (status == RUE_OK)
-        status = rue_runners_open(&goal->loader.runner, deployment, &setup->host.runners, error);
-    if (status == RUE_OK) status = check_recommended(goal, error);
+    rue_status status = rue_runners_open(&goal->loader.runner, deployment, &setup->host.runners, error);
     if (status == RUE_OK && rue_deployment_is_launched(deployment)) status = check_ranks(goal, error);
     if (status == RUE_OK) rue_deployment_apply(deployment, &goal->loader.workload);
     return status;

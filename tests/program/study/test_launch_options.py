@@ -113,7 +113,7 @@ def test_a_check_without_ranks_starts_no_launcher(rue, script, tmp_path):
     runner = ["--runner", script(TABLE).command]
     assert rue("tune", *GRID, *runner).returncode == 0
     done = rue("check", "out/recommendation.json", *runner, "--launch", f"touch {tmp_path}/started;")
-    expect_failure(done, 2, "--launch: the recommendation is for 1 loader of one machine", "remove the option")
+    expect_failure(done, 2, "--launch: the recommendation is not for ranks", "remove the option")
     assert not (tmp_path / "started").exists()
 
 
