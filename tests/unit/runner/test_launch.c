@@ -1,28 +1,11 @@
 /* Ranks that a launcher starts, here a script on this machine: a team that makes each trial together, and a
  * farm whose nodes make trials of their own. */
 #include "own_program.h"
-#include "shell_runner.h"
+#include "runners_fixture.h"
 
-#include <signal.h>
-
-#include "launch.h"
-
-/* A launcher: `rank N COMMAND` starts rank N of 2 on the node "nN", as Slurm does. */
 static void launcher_write(const char *script)
 {
-    static char words[96];
-    char *text;
-    if (asprintf(&text,
-                 "world_size=2 OUT=%s\n"
-                 "rank() { number=$1; shift; SLURM_PROCID=$number SLURM_NTASKS=$world_size SLURM_LOCALID=0 "
-                 "SLURMD_NODENAME=${node-n$number} exec \"$@\"; }\n"
-                 "%s\nwait\n",
-                 temporary_folder, script) < 0)
-        abort();
-    temporary_text("launcher.sh", text);
-    free(text);
-    snprintf(words, sizeof words, "/bin/sh %s/launcher.sh", temporary_folder);
-    deployment.launcher.words = words;
+    deployment.launcher.words = shell_launcher_make(script);
 }
 
 /* What a rank says first, as a word of such a script. */
@@ -30,13 +13,11 @@ static void launcher_write(const char *script)
     "'{\"protocol\":\"rue.rank/1\",\"token\":\"'${RUE_TUNER##*/}'\",\"node\":\"n" #rank "\",\"rank\":" #rank \
     ",\"world_size\":" #world_size ",\"local_rank\":0}\n'"
 
-static const char all[] = "for i in 0 1; do rank $i \"$@\" & echo $! >$OUT/agent$i; done";
-
 static void begin(void)
 {
     runners_begin();
     deployment.launcher = (struct rue_launcher){.listen = "127.0.0.1", .timeout_ns = UINT64_C(60000000000)};
-    launcher_write(all);
+    launcher_write(shell_launcher_all);
 }
 
 TestSuite(launch, .init = begin, .fini = runners_end, .timeout = 120);
@@ -228,6 +209,23 @@ Test(launch, nodes_whose_data_differ_are_refused)
     expect_error(open_data(""), RUE_DATA, "on rank 1 (n1): the runner cannot open the data: no such folder");
 }
 
+Test(launch, what_one_node_notes_is_noted_with_its_name)
+{
+    struct rue_opened opened;
+    const struct rue_variant variant = {.path = "/data", .format = "folder"};
+    const struct rue_workload workload = rue_workload_default();
+    deployment.launcher.farm = true;
+    shell_runner_write("[ $SLURM_PROCID = 1 ] && opened='{\"status\":\"ok\",\"images\":100,\"digest\":\"d1\","
+                       "\"cache\":\"as-is\",\"cache_reason\":\"too large\",\"note\":\"7 are damaged\"}'",
+                       "answer");
+    cr_assert_eq(open_runners(), RUE_OK, "%s", error.message);
+    cr_assert_eq(rue_runners_open_data(runners, &variant, &workload, 0, &opened, &error), RUE_OK, "%s",
+                 error.message);
+    cr_assert_str_eq(opened.note, "on rank 1 (n1): 7 are damaged");
+    cr_assert_str_eq(opened.cache, "as-is", "one that cannot warm its data decides for all");
+    cr_assert_str_eq(opened.cache_reason, "too large");
+}
+
 Test(launch, a_runner_that_a_rank_cannot_start_is_reported_with_its_node)
 {
     shell_runner_write("[ $SLURM_PROCID = 1 ] && exit 127", "answer");
@@ -278,6 +276,20 @@ Test(launch, strangers_are_refused)
                     "refused: it sent a line that is too long");
     refuse_launcher("unset RUE_TUNER OMPI_RUE_TUNER; (rank 1 \"$@\"); exit 5",
                     "ended with exit code 5 before any rank connected");
+}
+
+Test(launch, a_rank_that_its_launcher_starts_again_takes_its_place)
+{
+    launcher_write("$1 runner --say " JOIN(0, 2) "; for i in 0 1; do rank $i \"$@\" & done");
+    open_well();
+    expect_success();
+}
+
+Test(launch, a_signal_ends_the_wait_for_ranks)
+{
+    expect_signal();
+    launcher_write("kill -INT $TEST_PID; $1 runner --say ''");
+    expect_error(open_runners(), RUE_INTERRUPTED, "interrupted");
 }
 
 Test(launch, an_address_that_cannot_be_listened_at_is_refused)

@@ -1,5 +1,5 @@
 /* A runner as a child process: what happens to its trials when it fails. */
-#include "shell_runner.h"
+#include "runners_fixture.h"
 
 #include "runner_connection.h"
 
@@ -147,6 +147,21 @@ Test(runner_connection, paths_are_sent_as_utf8_and_data_sets_are_counted)
     expect_error(open_data("d1"), RUE_USAGE, "more than 64 data sets");
 }
 
+Test(runner_connection, a_signal_ends_the_trial)
+{
+    shell_runner_write("", "kill -INT $TEST_PID");
+    expect_signal();
+    open_well();
+    expect_error(make_trial_within(0, UINT64_C(60000000000)), RUE_INTERRUPTED, "interrupted");
+}
+
+Test(runner_connection, a_signal_ends_the_start)
+{
+    expect_signal();
+    shell_runner_write("kill -INT $TEST_PID; read -r line; read -r line", "answer");
+    expect_error(open_runners(), RUE_INTERRUPTED, "interrupted");
+}
+
 /* ---- several GPUs of this machine ---- */
 
 Test(runner_connection, each_gpu_has_a_loader_and_the_slowest_one_counts)
@@ -171,6 +186,27 @@ Test(runner_connection, a_failure_of_one_gpu_is_that_of_the_trial)
     shell_runner_write("", "[ $CUDA_VISIBLE_DEVICES = 1 ] && fail 'no memory' || answer");
     open_well();
     expect_failure("on GPU 1: no memory");
+}
+
+Test(runner_connection, a_signal_ends_the_trial_of_all_gpus)
+{
+    deployment.gpu_list = "0,1";
+    shell_runner_write("", "[ $CUDA_VISIBLE_DEVICES = 0 ] && answer || kill -INT $TEST_PID");
+    expect_signal();
+    open_well();
+    expect_error(make_trial_within(0, UINT64_C(60000000000)), RUE_INTERRUPTED, "interrupted");
+}
+
+Test(runner_connection, the_team_has_the_gpus_of_all_its_loaders)
+{
+    deployment.gpu_list = "0,1";
+    shell_runner_write(
+        "hello=$(echo \"$hello\" | sed 's/:4}/:1,\"visible_gpus\":\"'$CUDA_VISIBLE_DEVICES'\"}/')", "answer");
+    cr_assert_eq(open_runners(), RUE_OK, "%s", error.message);
+    cr_assert(strstr(runners->hello->machine_json, "0,1"), "%s", runners->hello->machine_json);
+    cr_assert(strstr(runners->hello->machine_json, "\"usable_cpus\":1") ||
+                  strstr(runners->hello->machine_json, "\"usable_cpus\": 1"),
+              "each has one CPU at least: %s", runners->hello->machine_json);
 }
 
 Test(runner_connection, none_starts_if_one_is_not_ready)

@@ -61,8 +61,7 @@ Test(tcp, what_is_not_an_address_of_this_machine_is_refused)
                  {"[::]:7000", "give one address of this machine"},
                  {"::ffff:0.0.0.0", "give one address of this machine"},
                  {"224.0.0.1", "give one address of this machine"},
-                 {"192.0.2.1", "cannot listen there"},
-                 {"no.such.host.invalid", "no.such.host.invalid: "}};
+                 {"192.0.2.1", "cannot listen there"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         rue_error error = {0};
         cr_assert_eq(rue_tcp_listen(cases[i].place, &fd, name, &error), RUE_USAGE, "%s", cases[i].place);

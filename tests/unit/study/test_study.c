@@ -5,14 +5,19 @@
 
 TestSuite(study, .init = study_begin, .fini = study_end, .timeout = 120);
 
-/* Mean regret of the recommended configuration over that of the best one. */
+/* By how much the recommended configuration is slower than the best one, as the mean over the models. */
 static double excess(void)
 {
-    double regrets[CONFIGS], least = compute_regrets(&served.machine, regrets);
-    const struct rue_config *best = study_best(0);
-    for (size_t c = 0; c < CONFIGS; c++)
-        if (rue_config_equal(best, &served.machine.configs[c])) return regrets[c] - least;
-    return INFINITY;
+    double sum = 0;
+    size_t best = 0;
+    while (!rue_config_equal(study_best(0), &served.machine.configs[best])) best++;
+    for (size_t m = 0; m < SERVED_MODELS; m++) {
+        double least_s = INFINITY;
+        for (size_t c = 0; c < CONFIGS; c++)
+            if (is_served(c)) least_s = fmin(least_s, truth_s(&served.machine, m, c));
+        sum += truth_s(&served.machine, m, best) / least_s - 1;
+    }
+    return sum / SERVED_MODELS;
 }
 
 Test(study, a_large_budget_measures_everything_and_recommends)
@@ -20,7 +25,7 @@ Test(study, a_large_budget_measures_everything_and_recommends)
     study_succeed();
     cr_assert_str_eq(study->setup.plan.strategy->name, "grid");
     cr_assert_eq(findings->variants[0].selection->ranked_count, SERVED_CELLS / SERVED_MODELS);
-    cr_assert_lt(excess(), 0.02);
+    cr_assert_lt(excess(), 0.05, "%g", excess());
     cr_assert(strstr(study->end.written, "recommendation.json"));
     struct rue_recommendation *written = read_earlier();
     cr_assert_eq(written->count, 1);
@@ -50,7 +55,7 @@ Test(study, a_small_budget_is_spent_on_predictions)
     cr_assert(strstr(findings->run.strategy_why, "than half of the budget"), "%s",
               findings->run.strategy_why);
     cr_assert(findings->variants[0].claim.bound_ratio < 0.05 && findings->variants[0].knowledge);
-    cr_assert_lt(excess(), 0.02);
+    cr_assert_lt(excess(), 0.05, "%g", excess());
 }
 
 Test(study, few_configurations_may_cost_twice_the_budget)
@@ -117,7 +122,7 @@ Test(study, a_run_that_fails_keeps_the_earlier_recommendation)
     goal.search.strategy = "grid";
     study_succeed();
     struct rue_config best = *study_best(0);
-    served.fails = "no such device";
+    served.fails[RUE_JOINT] = "no such device";
     rue_knob_choices_add(&goal.space.knobs, "prefetch_factor", "4", "--prefetch-factor");
     served.hello = "{\"space\":{\"batch_size\":[64],\"num_workers\":[2,4],\"prefetch_factor\":[2,4]}}";
     cr_assert_eq(study_tune(&error), RUE_INFEASIBLE);
@@ -140,6 +145,87 @@ Test(study, a_program_that_ends_ends_the_study_and_keeps_its_trials)
     served.ends = 0;
     study_succeed();
     cr_assert_gt(findings->run.reused_trials, 6);
+}
+
+Test(study, a_loader_whose_first_trials_fail_ends_the_study_with_the_reason)
+{
+    static const struct {
+        const char *strategy, *reason, *words;
+        bool infeasible;
+    } cases[] = {
+        {"auto", "no room", "the first trials on the runner's data failed: no room", false},
+        {"auto", "9 GB needed", "the smallest batch size is infeasible: 9 GB needed", true},
+        {"duel", "no room", "stopped after 5 identical failures: no room", false},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        rue_error error = {0};
+        goal.search.strategy = cases[i].strategy;
+        goal.output.fresh = true;
+        served.fails[RUE_LOAD] = cases[i].reason;
+        served.infeasible = cases[i].infeasible;
+        cr_assert_eq(study_tune(&error), RUE_INFEASIBLE, "%s", error.message);
+        cr_assert(strstr(error.message, cases[i].words), "%s", error.message);
+    }
+}
+
+Test(study, a_model_that_computes_on_a_gpu_is_tried_before_anything_else)
+{
+    served.hello = "{\"loader\":\"rue\",\"models\":[],\"space\":null}";
+    goal.models.names = "resnet18@cuda";
+    served.fails[RUE_COMPUTE] = "no CUDA device";
+    study_refuse(RUE_INFEASIBLE, "no CUDA device");
+    cr_assert_eq(served.trials, 1);
+    cr_assert_neq(access(out_folder, F_OK), 0, "nothing is left");
+}
+
+Test(study, a_device_table_has_its_own_models)
+{
+    rue_error error = {0};
+    char device[128];
+    snprintf(device, sizeof device, "%s/gpu.json", temporary_folder);
+    temporary_text("gpu.json",
+                   "{\"format\":\"rue.device/1\",\"title\":\"Mine\",\"models\":[{\"model\":\"mine\","
+                   "\"batch_size\":[16],\"batch_ns\":[1000]},{\"model\":\"resnet18\",\"batch_size\":[16],"
+                   "\"batch_ns\":[2000]}]}");
+    served.hello = "{\"models\":[]}";
+    goal.models.device = device;
+    cr_assert_eq(study_open(&error), RUE_OK, "%s", error.message);
+    cr_assert_eq(study->setup.model_count, 2);
+    cr_assert_eq(strncmp(study->setup.models[0].name, "mine@", 5), 0);
+    temporary_text("gpu.json", "{\"format\":\"rue.device/1\",\"title\":\"Mine\",\"models\":[]}");
+    study_refuse(RUE_USAGE, "gpu.json has no models; run 'rue calibrate'");
+}
+
+Test(study, weights_decide_between_models)
+{
+    struct rue_model_weight weight = {.model = "m2", .weight = 1000};
+    goal.search.rules.weights = &weight;
+    goal.search.rules.weight_count = 1;
+    goal.search.strategy = "duel";
+    goal.search.budget.time_ns = served_all_ns();
+    study_succeed();
+    const struct rue_cost_matrix *matrix = findings->variants[0].matrix;
+    double best_s = INFINITY, chosen_s = 0;
+    for (size_t c = 0; c < CONFIGS; c++) {
+        double s = truth_s(&served.machine, 2, c);
+        if (rue_cost_matrix_config(matrix, &served.machine.configs[c]) != RUE_NONE) best_s = fmin(best_s, s);
+        if (rue_config_equal(study_best(0), &served.machine.configs[c])) chosen_s = s;
+    }
+    cr_assert_lt(chosen_s, 1.03 * best_s);
+}
+
+Test(study, curves_vary_two_knobs_alone)
+{
+    rue_error error = {0};
+    goal.space.curves = true;
+    cr_assert_eq(study_open(&error), RUE_OK, "%s", error.message);
+    cr_assert_eq(study->setup.config_count, 5, "3 batch sizes and 3 numbers of workers cross once");
+    served.hello = "{\"space\":{\"batch_size\":[16,64],\"num_workers\":[0,4],\"prefetch_factor\":[2,4]}}";
+    rue_knob_choices_add(&goal.space.knobs, "prefetch_factor", "2,4", "--prefetch-factor");
+    study_refuse(RUE_USAGE, "--prefetch-factor: only batch_size and num_workers vary along curves");
+    goal.space.knobs.count = 0;
+    rue_knob_choices_add(&goal.space.knobs, "prefetch_facto", "2", "--knob");
+    study_refuse(RUE_USAGE, "--knob: the runner served 1.0 does not declare the knob prefetch_facto");
 }
 
 Test(study, a_folder_has_one_study_at_a_time)
@@ -231,7 +317,7 @@ Test(study, what_the_data_cannot_be_read_as_is_refused)
 
 Test(study, the_configuration_in_use_is_a_baseline)
 {
-    goal.space.baseline = "batch_size=16,num_workers=0";
+    goal.space.baseline = "batch_size=64,num_workers=0";
     study_succeed();
     const struct rue_baseline_findings *baselines = &findings->variants[0].baselines;
     cr_assert_eq(baselines->count, 1);
@@ -268,7 +354,7 @@ Test(study, a_job_in_batches_is_that_many_of_the_largest)
     cr_assert_eq(study->setup.variants[0].job_images, 3 * 256);
     goal.job.batches = 0;
     goal.job.images = 64;
-    rue_knob_choices_add(&goal.space.knobs, "batch_size", "16,64,256", "--batch-size");
+    rue_knob_choices_add(&goal.space.knobs, "batch_size", "64,128,256", "--batch-size");
     cr_assert_eq(study_open(&error), RUE_OK, "%s", error.message);
     cr_assert(is_noted("the job of 64 images is one batch of 64, so larger batches are not measured"));
 }
@@ -299,10 +385,10 @@ static void expect_plan(const char *const *words)
 
 Test(study, the_plan_says_what_will_be_done)
 {
-    goal.space.baseline = "batch_size=16,num_workers=0";
-    EXPECT_PLAN("6,000 images, read warm", "m0, m1, m2", "16, 64, 256",
+    goal.space.baseline = "batch_size=64,num_workers=0";
+    EXPECT_PLAN("6,000 images, read warm", "m0, m1, m2", "64, 128, 256",
                 "grid, which measures all: ", "27: 9 configurations x 3 models x 1 variant x 1 repeat",
-                "16/0 (the baseline)", "every 5 trials one load-only trial of ", " expected, budget ");
+                "64/0 (the baseline)", "every 5 trials one load-only trial of ", " expected, budget ");
     goal.search.strategy = "duel";
     EXPECT_PLAN("duel, which measures some", "as many trials as the decision needs",
                 "more than 0.5 points better (95 % confidence)", "up to ");

@@ -23,7 +23,7 @@ static void begin(void)
     goal.search.strategy = "grid";
     goal.loader.memory_bytes = 1 << 30;
     rue_knob_choices_add(&goal.space.knobs, "batch_size", "8", "--batch-size");
-    rue_knob_choices_add(&goal.space.knobs, "num_workers", "0,2", "--num-workers");
+    rue_knob_choices_add(&goal.space.knobs, "num_workers", "0", "--num-workers");
     served.real = true;
 }
 
@@ -212,6 +212,34 @@ Test(study_data, a_model_that_computes_takes_images_of_one_shape)
     goal.loader.workload = rue_workload_default();
     strcpy(goal.loader.workload.geometry.image_size, "96");
     study_refuse(RUE_USAGE, "photos: ");
+}
+
+Test(study_data, copies_of_data_are_compared_by_their_paths)
+{
+    data_tensor_make("photos", "other.tensor", RUE_FLOAT32);
+    data_tensor_make("photos", "copy.tensor", RUE_FLOAT32);
+    char copy[96];
+    snprintf(copy, sizeof copy, "%s/copy.tensor", temporary_folder);
+    paths[0] = copy;
+    goal.data.count = 2;
+    study_succeed();
+    cr_assert_eq(findings->variant_count, 2);
+    cr_assert_eq(findings->run.reused_trials, 0, "no trial of one counts for the other");
+    cr_assert_str_neq(findings->variants[0].scenario, findings->variants[1].scenario);
+}
+
+Test(study_data, converted_chunks_are_as_those_of_the_data)
+{
+    rue_error error = {0};
+    char store[96];
+    data_tensor_make("photos", "store.zarr", RUE_FLOAT32);
+    snprintf(store, sizeof store, "%s/store.zarr", temporary_folder);
+    paths[1] = store;
+    goal.data.count = 2;
+    goal.data.sample_images = 4;
+    study_succeed();
+    cr_assert_eq(rue_conversion_measure(&study->setup, findings, &error), RUE_OK, "%s", error.message);
+    cr_assert_gt(findings->variants[1].data.build_s_per_image, 0);
 }
 
 /* ---- folders ---- */
