@@ -1,6 +1,8 @@
 #include "flight.h"
 #include "scripted_study.h"
 
+#include "findings_fill.h"
+
 enum { GRID = MODELS * CONFIGS };
 
 static struct scripted_study *own;
@@ -217,6 +219,27 @@ Test(scheduler, a_change_between_two_runs_is_found)
     own->scripts[0].slows = (struct span){1, 1000};
     run_well();
     cr_assert_eq(ledger()->notice_count, 1);
+}
+
+Test(scheduler, a_change_is_known_when_the_search_continues)
+{
+    own = scripted_open(1, &rue_strategy_duel, 120, 0);
+    own->study.setup.goal.search.epsilon_ratio = 1e-4;
+    own->scripts[0].slows = (struct span){30, 10000};
+    run_well();
+    cr_assert_eq(ledger()->notice_count, 1);
+    struct rue_findings *findings;
+    cr_assert_eq(rue_study_findings(&own->study, &findings, NULL), RUE_OK);
+    cr_assert_eq(rue_study_keep_findings(&own->study.setup, &own->study.ledger, findings, NULL), RUE_OK);
+    rue_findings_close(findings);
+    own->study.outcome.variants[0].matrix = NULL;
+    open_again(1, &rue_strategy_duel, 200, 0);
+    own->study.setup.goal.search.epsilon_ratio = 1e-4;
+    own->scripts[0].slows = (struct span){1, 10000};
+    cr_assert_eq(ledger()->notice_count, 1, "it is loaded");
+    run_well();
+    cr_assert_eq(ledger()->notice_count, 1, "and is no news");
+    cr_assert(own->study.outcome.variants[0].claimed);
 }
 
 /* ---- several machines ---- */
