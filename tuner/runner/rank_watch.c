@@ -20,7 +20,7 @@ static void set_events(const struct rue_members *group, int operation, size_t in
 void rue_rank_watch_open(struct rue_members *group)
 {
     struct epoll_event event = {.events = EPOLLIN, .data.u64 = group->total};
-    group->watch = rue_members_are_ranks(group) ? epoll_create1(EPOLL_CLOEXEC) : -1;
+    group->watch = rue_members_are_ranks(group) && group->total > 1 ? epoll_create1(EPOLL_CLOEXEC) : -1;
     group->events = 0;
     for (size_t i = 0; i < group->total; i++) {
         group->members[i].answered_at = group->members[i].ended_at = 0;

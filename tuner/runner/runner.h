@@ -1,5 +1,5 @@
 /* A runner: makes trials, one at a time. There are three kinds: in this process (recorded times), a team of
- * loaders, which make each trial together (runner_team.h), and a node of a farm (runner_node.h). */
+ * loaders, which make each trial together (runner_team.h), and a node of a farm, which is a team of one. */
 #ifndef RUE_RUNNER_H
 #define RUE_RUNNER_H
 

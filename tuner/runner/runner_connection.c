@@ -50,10 +50,9 @@ struct flight {
 
 struct rue_connection {
     struct rue_runner_process runner;
-    bool greeting_pending;  /* hello was sent, and the answer has not been read */
-    json_t *greeting;       /* the first answer to hello; later ones must be equal */
-    struct rue_hello hello; /* `greeting`, decoded */
-    uint64_t deadline_ns;   /* of the answer to hello or open */
+    bool greeting_pending; /* hello was sent, and the answer has not been read */
+    json_t *greeting;      /* the first answer to hello; later ones must be equal */
+    uint64_t deadline_ns;  /* of the answer to hello or open */
     uint64_t next_id;
     bool suspended; /* the last trial was suspended */
     size_t open_count;
@@ -71,12 +70,10 @@ static rue_status check_greeting(struct rue_connection *connection, json_t *repl
     struct rue_hello *hello = calloc(1, sizeof *hello);
     if (!hello) return rue_fail_memory(error, "a greeting", sizeof *hello);
     rue_status status = rue_protocol_decode_hello(reply, hello, error);
-    if (status == RUE_OK && !connection->greeting) {
-        connection->hello = *hello;
+    if (status == RUE_OK && !connection->greeting)
         connection->greeting = json_incref(reply);
-    } else if (status == RUE_OK) {
+    else if (status == RUE_OK)
         *changed = rue_runner_identity_differs(connection->greeting, reply, rue_hello_keys, difference);
-    }
     free(hello);
     if (!*changed) return status;
     return rue_fail(error, RUE_RUNNER,
@@ -251,6 +248,12 @@ static rue_status receive_open(struct rue_connection *connection, json_t **reply
                     status == RUE_INFEASIBLE && !rue_advice_given(why.message) ? rue_advice(ENOMEM) : "");
 }
 
+/* As it says in hello. */
+static const char *runner_version(const struct rue_connection *connection)
+{
+    return json_string_value(json_object_get(connection->greeting, "runner"));
+}
+
 static rue_status check_views(const struct rue_connection *connection, const struct rue_workload *workload,
                               const struct rue_opened *opened, rue_error *error)
 {
@@ -260,7 +263,7 @@ static rue_status check_views(const struct rue_connection *connection, const str
                     "--augment: the runner %s does not report that it makes %" PRIu32
                     " view%s with their sizes; "
                     "choose one of --image-size, or let it answer 'open' with \"views\":%" PRIu32,
-                    connection->hello.runner, views, views == 1 ? "" : "s", views);
+                    runner_version(connection), views, views == 1 ? "" : "s", views);
 }
 
 /* A runner that ignores "batch_dtype", "transform" or "image_size" would measure something else. */
@@ -273,14 +276,14 @@ static rue_status check_batches(const struct rue_connection *connection, const s
             error, RUE_USAGE,
             "--transform train: the runner %s does not report that it augments; leave out the option, "
             "or let the runner answer 'open' with \"transform\":\"train\"",
-            connection->hello.runner);
+            runner_version(connection));
     rue_status status = check_views(connection, workload, opened, error);
     if (status != RUE_OK) return status;
     if (!rue_workload_is_usual(workload) && !opened->geometry)
         return rue_fail(error, RUE_USAGE,
                         "--image-size, --resize and the like: the runner %s does not report that it follows "
                         "them; leave them out, or let the runner answer 'open' with \"geometry\":true",
-                        connection->hello.runner);
+                        runner_version(connection));
     if (opened->batch_dtype == workload->batch_dtype) return RUE_OK;
     const char *requested = rue_dtype_names[workload->batch_dtype];
     const char *stored = opened->dtype[0] ? opened->dtype : variant->dtype;
@@ -293,7 +296,7 @@ static rue_status check_batches(const struct rue_connection *connection, const s
         error, RUE_USAGE,
         "--batch-dtype %s: the runner %s does not report batches of %s; leave out the option, or let "
         "the runner answer 'open' with \"batch_dtype\":\"%s\"",
-        requested, connection->hello.runner, requested, requested);
+        requested, runner_version(connection), requested, requested);
 }
 
 rue_status rue_connection_begin_open(struct rue_connection *connection, const struct rue_variant *variant,

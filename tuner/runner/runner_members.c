@@ -119,8 +119,9 @@ static rue_status merge_greetings(struct rue_members *group, rue_error *error)
     if (status != RUE_OK) return status;
     json_t *greeting = json_deep_copy(rue_connection_greeting(group->members[0].connection));
     if (group->divides) divide_machine(group, json_object_get(greeting, "machine"));
-    status = greeting ? rue_protocol_decode_hello(greeting, &group->hello, error)
-                      : rue_fail_memory(error, "a greeting", 256);
+    group->hello = calloc(1, sizeof *group->hello);
+    status = greeting && group->hello ? rue_protocol_decode_hello(greeting, group->hello, error)
+                                      : rue_fail_memory(error, "a greeting", sizeof *group->hello);
     json_decref(greeting);
     return status;
 }
@@ -210,7 +211,17 @@ void rue_members_close(struct rue_members *group)
         rue_connection_close(group->members[i].connection);
     rue_launch_close(group->launch);
     free(group->members);
+    free(group->hello);
     free(group);
+}
+
+struct rue_members rue_members_node(const struct rue_members *group, size_t index)
+{
+    struct rue_members node = *group;
+    node.members = &group->members[index];
+    node.total = node.count = 1;
+    node.divides = false;
+    return node;
 }
 
 /* All nodes must have the same data. */

@@ -29,7 +29,7 @@ struct rue_members {
     struct rue_gpu_list gpus;   /* of the loaders; empty: they are of another kind */
     struct rue_launch *launch;  /* NULL: no launcher starts the loaders */
     bool divides;               /* the loaders divide each job; else each gets the same requests */
-    struct rue_hello hello;     /* of all loaders together */
+    struct rue_hello *hello;    /* of all loaders together */
     size_t total, count;        /* all loaders; those that make the trial, the first ones */
     struct rue_member *members; /* [total] */
     int watch;                  /* rank_watch.h; -1: none */
@@ -47,6 +47,9 @@ static inline bool rue_members_are_ranks(const struct rue_members *group)
 {
     return group->members[0].name[0] && !group->gpus.count;
 }
+
+/* The loader `index` as a team of its own, of a farm. Borrows from `group`, and needs no close. */
+struct rue_members rue_members_node(const struct rue_members *group, size_t index);
 
 /* Fails with the message of `why`, after the name of the loader if it is a rank. */
 rue_status rue_member_fail(const struct rue_member *member, rue_status status, const rue_error *why,

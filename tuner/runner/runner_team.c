@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 
 #include "clock.h"
 #include "rank_watch.h"
@@ -18,6 +19,12 @@ enum { LAUNCHES_MAX = 3, CLOCK_ROUNDS = 3 };
 /* A rank that starts later than this share of its trial makes the trial useless. */
 static const double late_most_ratio = 0.02;
 static const uint64_t late_least_ns = 50 * RUE_NS_PER_MS;
+
+/* Whether there is one loader, whose answers are those of the runner. */
+static bool is_alone(const struct rue_members *group)
+{
+    return group->total == 1 && !group->divides;
+}
 
 /* ---- opening data ---- */
 
@@ -121,7 +128,7 @@ static rue_status begin_all(struct rue_members *group, const struct rue_trial_re
         struct rue_member *member = &group->members[i];
         rue_error why = {0};
         member->request = *request;
-        member->request.waits = member->name[0]; /* for others */
+        member->request.waits = !is_alone(group);
         if (group->divides) {
             member->request.workload.rank = (int)i;
             member->request.limits.memory_bytes = memory_share(request->limits.memory_bytes, sharing);
@@ -265,9 +272,10 @@ static struct rue_trial_result fail_trial(struct rue_members *group, const struc
     return failed;
 }
 
+/* Whether the launcher has to start all ranks again. */
 static bool any_lost(const struct rue_members *group)
 {
-    for (size_t i = 0; group->launch && i < group->total; i++)
+    for (size_t i = 0; group->launch && group->divides && i < group->total; i++)
         if (rue_connection_is_lost(group->members[i].connection)) return true;
     return false;
 }
@@ -277,11 +285,12 @@ static rue_status combine_results(struct rue_members *group, struct rue_trial_re
 {
     char why[RUE_REASON_BYTES], text[RUE_UNIT_TEXT_BYTES];
     uint64_t late_ns = 0;
-    if (!group->members[0].name[0]) return *out = group->members[0].result, RUE_OK;
     const struct rue_member *failed = first_failure(group),
                             *late = failed ? NULL : find_late(group, &late_ns);
     char *ranks = rue_members_describe(group->members, group->count);
-    if (failed) {
+    if (is_alone(group)) {
+        *out = group->members[0].result;
+    } else if (failed) {
         bool lost = !has_failed(group, (size_t)(failed - group->members));
         snprintf(why, sizeof why, "%s",
                  lost ? "it lost its connection: its process or its node ended" : failed->result.reason);
@@ -392,7 +401,7 @@ static rue_status team_trial(void *state, struct rue_trial_request *request, con
     rue_status status = prepare(group, error);
     if (status != RUE_OK) return status;
     uint64_t deadline_ns = rue_suspension_awake_ns() + timeout_ns;
-    group->count = group->launch ? (size_t)request->workload.world_size : group->total;
+    group->count = group->launch && group->divides ? (size_t)request->workload.world_size : group->total;
     rue_rank_watch_open(group);
     status = begin_all(group, request, profile, timeout_ns, &why);
     watch_ranks(group, false, deadline_ns);
@@ -418,7 +427,7 @@ static bool team_was_suspended(const void *state)
 
 static const struct rue_hello *team_hello(const void *state)
 {
-    return &((const struct rue_members *)state)->hello;
+    return ((const struct rue_members *)state)->hello;
 }
 
 const struct rue_runner_ops rue_runner_team = {
@@ -427,4 +436,45 @@ const struct rue_runner_ops rue_runner_team = {
     .finish_open = team_finish_open,
     .trial = team_trial,
     .was_suspended = team_was_suspended,
+};
+
+/* ---- a node of a farm ---- */
+
+static const struct rue_member *node_member(const void *state)
+{
+    return ((const struct rue_members *)state)->members;
+}
+
+static bool node_has_ended(const void *state)
+{
+    const struct rue_member *member = node_member(state);
+    return !rue_connection_reply(member->connection) || member->result.spent;
+}
+
+static rue_status node_restart(void *state, rue_error *error)
+{
+    return prepare_all(state, error);
+}
+
+static bool node_is_lost(const void *state)
+{
+    return rue_connection_is_lost(node_member(state)->connection);
+}
+
+/* The end of its connection ends its thread's work. */
+static void node_interrupt(void *state)
+{
+    shutdown(rue_member_socket(node_member(state)), SHUT_RDWR);
+}
+
+const struct rue_runner_ops rue_runner_node = {
+    .hello = team_hello,
+    .begin_open = team_begin_open,
+    .finish_open = team_finish_open,
+    .trial = team_trial,
+    .has_ended = node_has_ended,
+    .restart = node_restart,
+    .is_lost = node_is_lost,
+    .was_suspended = team_was_suspended,
+    .interrupt = node_interrupt,
 };

@@ -11,4 +11,7 @@
  * for all on it. */
 extern const struct rue_runner_ops rue_runner_team;
 
+/* The same for one rank that makes trials by itself, as a node of a farm (rue_members_node). */
+extern const struct rue_runner_ops rue_runner_node;
+
 #endif

@@ -3,7 +3,6 @@
 #include <stdlib.h>
 
 #include "runner_members.h"
-#include "runner_node.h"
 #include "runner_team.h"
 
 static rue_status add_runners(struct rue_runners *runners, size_t count, rue_error *error)
@@ -22,16 +21,20 @@ static rue_status open_group(struct rue_runners *runners, const struct rue_runne
     if (status != RUE_OK) return status;
     size_t total = runners->group->total;
     bool farm = deployment->launcher.farm;
+    if (farm) runners->nodes = calloc(total, sizeof *runners->nodes);
+    if (farm && !runners->nodes) return rue_fail_memory(error, "runners", total * sizeof *runners->nodes);
     status = add_runners(runners, farm ? total : 1, error);
     if (status != RUE_OK) return status;
     *(farm ? &deployment->nodes : &deployment->ranks) = runners->group->launch ? total : 0;
     deployment->gpus = runners->group->gpus.count;
     runners->at[0] = (struct rue_runner){.ops = &rue_runner_team, .state = runners->group};
-    for (size_t i = 0; farm && i < total; i++)
+    for (size_t i = 0; farm && i < total; i++) {
+        runners->nodes[i] = rue_members_node(runners->group, i);
         runners->at[i] = (struct rue_runner){.ops = &rue_runner_node,
-                                             .state = &runners->group->members[i],
+                                             .state = &runners->nodes[i],
                                              .concurrent = true,
                                              .rank = rue_launch_rank(runners->group->launch, i)};
+    }
     return RUE_OK;
 }
 
@@ -72,6 +75,7 @@ void rue_runners_close(struct rue_runners *runners)
             runners->at[i].ops->interrupt(runners->at[i].state);
     for (size_t i = 0; i < runners->count; i++) rue_runner_close(&runners->at[i]);
     rue_members_close(runners->group);
+    free(runners->nodes);
     free(runners->at);
     free(runners);
 }
@@ -89,7 +93,7 @@ rue_status rue_runners_open_data(struct rue_runners *runners, const struct rue_v
         status = runners->at[i].ops->finish_open(runners->at[i].state, variant, workload, &opened, error);
         if (status == RUE_OK && i == 0) *out = opened;
         if (status == RUE_OK && i > 0)
-            status = rue_member_merge_opened(runners->at[i].state, &opened, out, error);
+            status = rue_member_merge_opened(runners->nodes[i].members, &opened, out, error);
     }
     return status;
 }

@@ -13,6 +13,7 @@ struct rue_runners {
     struct rue_runner *at;         /* [count] */
     const struct rue_hello *hello; /* of the first; never changes */
     struct rue_members *group;     /* of a team or a farm; NULL: a runner of another kind */
+    struct rue_members *nodes;     /* [count], of a farm; else NULL */
 };
 
 /* Opens a runner for each loader of the deployment, and exchanges hello. Sets the number of ranks or nodes
