@@ -5,7 +5,9 @@
 #include "disturbance.h"
 
 static const double common_sd = 0.3, group_sd = 0.1;   /* of the effects, prior */
-static const double trial_sd = 0.08, trial_weight = 6; /* prior guess; trials that it is worth */
+static const double trial_sd = 0.05, trial_weight = 3; /* prior guess; trials that it is worth */
+
+static const double error_sd = 0.05, error_weight = 2; /* of predicted starts; groups that it is worth */
 
 enum { ROUNDS = 4 };
 
@@ -45,9 +47,7 @@ static struct normal expect_group(const struct rue_start *starts, size_t count, 
 {
     struct normal common = {1 / (common_sd * common_sd), 0};
     for (size_t i = 0; i < count; i++) {
-        size_t first = 0;
-        while (starts[first].group != starts[i].group) first++;
-        if (first < i || starts[i].group == group) continue;
+        if (starts[i].group == group || !rue_start_is_first(starts, i)) continue;
         struct normal other = group_mean(starts, count, starts[i].group, SIZE_MAX, trial_variance);
         common = combine(common, widen(other, group_sd * group_sd));
     }
@@ -55,7 +55,7 @@ static struct normal expect_group(const struct rue_start *starts, size_t count, 
                    group_mean(starts, count, group, left_out, trial_variance));
 }
 
-void rue_first_batch_pool(struct rue_start *starts, size_t count)
+double rue_first_batch_pool(struct rue_start *starts, size_t count)
 {
     double variance = trial_sd * trial_sd;
     for (size_t i = 0; i < count; i++) starts[i].disturbed = 0;
@@ -71,9 +71,14 @@ void rue_first_batch_pool(struct rue_start *starts, size_t count)
         }
         variance = squares / weight;
     }
+    double squares = error_weight * error_sd * error_sd, weight = error_weight;
     for (size_t i = 0; i < count; i++) {
         struct normal mean = group_mean(starts, count, starts[i].group, SIZE_MAX, variance);
         starts[i].mean = mean.precision > 0 ? mean.mean : NAN;
         starts[i].variance = 1 / mean.precision;
+        if (!(mean.precision > 0) || !rue_start_is_first(starts, i)) continue;
+        squares += fmax(0, mean.mean * mean.mean - starts[i].variance);
+        weight++;
     }
+    return fmax(1, sqrt(squares / weight) / error_sd);
 }

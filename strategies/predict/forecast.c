@@ -60,6 +60,24 @@ static double first_batch_s(const struct rue_forecast *forecast, const struct ru
            exp(rue_prediction_speed(forecast->prediction, trial).load);
 }
 
+/* The first batches of all joint trials, pooled; freed by the caller. NULL: out of memory. */
+static struct rue_start *pool_starts(struct rue_forecast *forecast, rue_error *error)
+{
+    const struct rue_trial_log *joints = &forecast->prediction->logs[RUE_JOINT];
+    struct rue_start *starts = calloc(joints->count + 1, sizeof *starts);
+    if (!starts) (void)!rue_fail_memory(error, "first batches", joints->count * sizeof *starts);
+    for (size_t i = 0; starts && i < joints->count; i++) {
+        const struct rue_logged_trial *trial = &joints->at[i];
+        const int *knobs = forecast->setup->grid.configs[trial->config].value;
+        starts[i] =
+            (struct rue_start){.group = (uint64_t)trial->node << 48 | (uint64_t)knobs[RUE_BATCH_SIZE] << 24 |
+                                        (uint64_t)knobs[RUE_NUM_WORKERS],
+                               .log_ratio = log(trial->times.first_batch_s / first_batch_s(forecast, trial))};
+    }
+    if (starts) forecast->prediction->start_error = rue_first_batch_pool(starts, joints->count);
+    return starts;
+}
+
 /* The first batches of a group of trials, by one of them. */
 static void observe_group(struct rue_forecast *forecast, const struct rue_logged_trial *trial,
                           const struct rue_start *start)
@@ -68,32 +86,11 @@ static void observe_group(struct rue_forecast *forecast, const struct rue_logged
                                                                          trial->config, trial->images,
                                                                          RUE_PART_FIRST_BATCH),
                                            .log_ratio = start->mean,
-                                           .noise_variance = start->variance,
+                                           .fixed_variance = start->variance,
                                            .seconds = trial->seconds,
                                            .speed = rue_prediction_speed(forecast->prediction, trial),
                                            .node = trial->node};
     rue_posterior_add(forecast->posterior, &observed);
-}
-
-/* The first batches of all joint trials. */
-static rue_status observe_starts(struct rue_forecast *forecast, rue_error *error)
-{
-    const struct rue_trial_log *joints = &forecast->prediction->logs[RUE_JOINT];
-    struct rue_start *starts = calloc(joints->count + 1, sizeof *starts);
-    if (!starts) return rue_fail_memory(error, "first batches", joints->count * sizeof *starts);
-    for (size_t i = 0; i < joints->count; i++) {
-        const int *knobs = forecast->setup->grid.configs[joints->at[i].config].value;
-        starts[i] = (struct rue_start){
-            .group = (uint64_t)knobs[RUE_BATCH_SIZE] << 32 | (uint32_t)knobs[RUE_NUM_WORKERS],
-            .log_ratio = log(joints->at[i].times.first_batch_s / first_batch_s(forecast, &joints->at[i]))};
-    }
-    rue_first_batch_pool(starts, joints->count);
-    for (size_t i = 0, first; i < joints->count; i++) {
-        for (first = 0; starts[first].group != starts[i].group;) first++;
-        if (first == i && isfinite(starts[i].mean)) observe_group(forecast, &joints->at[i], &starts[i]);
-    }
-    free(starts);
-    return RUE_OK;
 }
 
 /* The rest of a trial after its first batch; the whole trial if that is not known. */
@@ -304,6 +301,8 @@ static rue_status restart_posterior(struct rue_forecast *forecast, rue_error *er
                                                           ? prediction->fit->covariance
                                                           : prediction->fit->prior_covariance,
                                         .stop = forecast->setup->stop};
+    struct rue_start *starts = pool_starts(forecast, error);
+    if (!starts) return free(mean), RUE_MEMORY;
     rue_posterior_close(forecast->posterior);
     forecast->posterior = NULL;
     rue_status status = rue_posterior_open(&setup, &forecast->posterior, error);
@@ -315,11 +314,14 @@ static rue_status restart_posterior(struct rue_forecast *forecast, rue_error *er
     }
     size_t size = status == RUE_OK ? rue_posterior_latent_size(forecast->posterior) : 0;
     double *state = calloc(2 * size + 1, sizeof *state);
-    if (!state) return rue_fail_memory(error, "a forecast", 2 * size * sizeof *state);
+    if (!state) return free(starts), rue_fail_memory(error, "a forecast", 2 * size * sizeof *state);
     free(forecast->latent);
     forecast->latent = state;
     forecast->contrast = state + size;
-    if (status == RUE_OK) status = observe_starts(forecast, error);
+    for (size_t i = 0; status == RUE_OK && i < joints->count; i++)
+        if (rue_start_is_first(starts, i) && isfinite(starts[i].mean))
+            observe_group(forecast, &joints->at[i], &starts[i]);
+    free(starts);
     for (size_t i = 0; status == RUE_OK && i < joints->count; i++) observe_trial(forecast, &joints->at[i]);
     return status;
 }

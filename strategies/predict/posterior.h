@@ -29,7 +29,9 @@ struct rue_posterior_point {
 struct rue_posterior_trial {
     struct rue_posterior_point point;
     double log_ratio;       /* of measured over predicted time */
-    double noise_variance;  /* for a noise scale of 1 */
+    double noise_variance;  /* for a noise scale of 1; 0: of pooled starts, which do not count in the
+                               calibration */
+    double fixed_variance;  /* of noise that does not depend on the scale */
     double seconds;         /* study time of the trial */
     struct rue_speed speed; /* of the machine then; trials at different speeds share no drift */
     size_t node;            /* of a farm, from 1; trials on different nodes share no drift; 0: no farm */

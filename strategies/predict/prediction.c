@@ -415,10 +415,13 @@ struct rue_posterior_point rue_prediction_point(const struct rue_prediction *pre
 {
     struct rue_cached_prediction *entry =
         cache_entry(prediction, model, config, images, (struct rue_speed){0, 0});
-    if (part != RUE_PART_WHOLE) return linearise(prediction, model, config, images, part);
-    if (!entry->has_point) entry->point = linearise(prediction, model, config, images, part);
-    entry->has_point = true;
-    return entry->point;
+    if (part == RUE_PART_WHOLE && !entry->has_point)
+        entry->point = linearise(prediction, model, config, images, part);
+    entry->has_point |= part == RUE_PART_WHOLE;
+    struct rue_posterior_point point =
+        part == RUE_PART_WHOLE ? entry->point : linearise(prediction, model, config, images, part);
+    point.site.amplitude[RUE_AMPLITUDE_FIRST] *= prediction->start_error;
+    return point;
 }
 
 void rue_prediction_prior_mean(const struct rue_prediction *prediction, double *out)
@@ -478,6 +481,7 @@ rue_status rue_prediction_open(const struct rue_strategy_setup *setup, struct ru
     prediction->models = setup->grid.scenario_count;
     prediction->configs = setup->grid.config_count;
     prediction->consumers = 2 * prediction->models;
+    prediction->start_error = 1;
     prediction->has_joint = calloc(prediction->consumers, sizeof *prediction->has_joint);
     prediction->cache_count = (prediction->models + 1) * prediction->configs * CACHE_SLOTS;
     prediction->cache = calloc(prediction->cache_count, sizeof *prediction->cache);

@@ -35,6 +35,7 @@ struct rue_prediction {
     bool *has_joint;                     /* [consumers] a joint trial used it */
     struct rue_pipeline_fit *fit;        /* NULL before the first update */
     bool stale;                          /* there are new trials to fit */
+    double start_error;                  /* scales the fields of starts; set by the forecast, at least 1 */
     struct rue_cached_prediction *cache; /* [cache_count], [models + 1][configs][slots] */
     size_t cache_count;
 };
