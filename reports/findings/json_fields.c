@@ -21,7 +21,7 @@ static double real_at(const void *at)
 /* The nearest value that a reader accepts. */
 static double limited_real(const struct rue_field *field, double value)
 {
-    if (!field->most || isnan(value)) return value;
+    if (!field->most || !isfinite(value)) return value;
     return fmin(fmax(value, (double)field->least), (double)field->most);
 }
 

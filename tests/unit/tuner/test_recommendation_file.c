@@ -13,8 +13,6 @@
 TestSuite(recommendation_file, .init = temporary_folder_make, .fini = temporary_folder_remove,
           .timeout = 120);
 
-static const char covariance[] = "[0.04, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]";
-
 /* A document with everything that is read. */
 static json_t *document(void)
 {
@@ -25,8 +23,8 @@ static json_t *document(void)
 #undef X
     };
     for (int p = 0; p < RUE_PIPELINE_PARAMETER_COUNT; p++) {
-        json_t *row = json_loads(covariance, 0, NULL);
-        json_array_set_new(row, 0, json_real(0));
+        json_t *row = json_array();
+        for (int q = 0; q < RUE_PIPELINE_PARAMETER_COUNT; q++) json_array_append_new(row, json_real(0));
         json_array_set_new(row, (size_t)p, json_real(0.04));
         json_array_append_new(loader, json_pack("{s:s, s:f, s:o}", "name", names[p], "value", 0.001 * (p + 1),
                                                 "log_covariance", row));
