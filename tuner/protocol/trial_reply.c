@@ -23,12 +23,12 @@ static bool is_compute(const struct rue_trial_request *request)
     return request->measure == RUE_COMPUTE;
 }
 
-/* The largest number of images that a trial may consume: it may finish its last batch. */
+/* The largest number of images that a trial may consume: it may finish its last batch. A model alone may be
+ * measured on more batches than requested. */
 static uint64_t images_requested(const struct rue_trial_request *request)
 {
     uint64_t batch = (uint64_t)batch_size(request), images = request->images;
-    if (is_compute(request)) return batch * (request->batches ? request->batches : 1);
-    return (images + batch - 1) / batch * batch;
+    return is_compute(request) ? RUE_TRIAL_FIELD_MAX : (images + batch - 1) / batch * batch;
 }
 
 static int64_t measured_ns(const struct rue_trial_request *request, const struct rue_trial_result *result)

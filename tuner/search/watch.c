@@ -464,8 +464,9 @@ rue_status rue_watch_observe(struct rue_watch *watch, size_t lane, const struct 
     if (task->kind == RUE_WATCH_REFERENCE) {
         observe_reference(watch, lane, task, row);
     } else if (task->kind == RUE_WATCH_NODE_COMPUTES) {
-        bool ok = result->outcome == RUE_TRIAL_OK && result->compute_ns > 0;
-        compare_nodes(watch, lane, 1, row, ok ? (double)result->compute_ns / 1e9 : 0);
+        bool ok = result->outcome == RUE_TRIAL_OK && result->compute_ns > 0 && result->images > 0;
+        double image_s = ok ? (double)result->compute_ns / 1e9 / (double)result->images : 0;
+        compare_nodes(watch, lane, 1, row, image_s);
     } else {
         bool last = rue_machine_change_measure(&watch->change, result);
         return last ? rue_watch_conclude(watch, news, error) : RUE_OK;

@@ -24,7 +24,7 @@ static const struct broken_case cases[] = {
     {"images (2049) is more than the images requested (2048)", AT(images), 2049, false, false},
     {"images (288230376151711744) is more than the images requested (2048)", AT(images), INT64_C(1) << 58,
      false, true},
-    {"images (577) is more than the images requested (576)", AT(images), 9 * 64 + 1, true, false},
+    {"images (577) is more than batches x batch_size (576)", AT(images), 9 * 64 + 1, true, false},
     {"batches (2049) is more than images (2048)", AT(batches), 2049, false, false},
     {"images (2048) is more than batches x batch_size (1984)", AT(batches), 31, false, false},
     {"images (2048) is more than batches x batch_size (0)", AT(batches), 0, false, true},
@@ -67,6 +67,7 @@ static void begin(bool compute, bool failed)
         request.measure = RUE_COMPUTE;
         result.images = 9 * 64;
         result.batches = result.ready_count = result.load_count = result.compute_count = 9;
+        request.batches = 3; /* more may be measured */
         result.queue_waits = result.queue_fills = 0, result.queued_count = 9;
         result.images_count = 0;
     }
