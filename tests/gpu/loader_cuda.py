@@ -9,7 +9,7 @@ import tempfile
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "python"))
-BATCH, SECONDS = 64, 20.0
+BATCH, SECONDS = 64, 6.0
 
 
 def require_gpu():

@@ -10,7 +10,7 @@ import statistics
 import subprocess
 import sys
 
-BATCH_SIZES, WORKERS, REPEATS, IMAGES = [8, 32, 128], [0, 1, 2, 4, 8], 3, 1024
+BATCH_SIZES, WORKERS, REPEATS, IMAGES = [8, 32, 128], [0, 1, 2, 4, 8], 2, 512
 ENOUGH = 0.8
 
 
