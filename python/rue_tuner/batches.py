@@ -144,6 +144,12 @@ def tensor_bytes(batch):
                if isinstance(array, torch.Tensor) or not hasattr(array, "__array_interface__"))
 
 
+def host_tensors(batch):
+    """The tensors of a batch that a DataLoader can put into page-locked memory."""
+    torch = sys.modules["torch"]
+    return [array for array in arrays(batch) if isinstance(array, torch.Tensor) and array.device.type == "cpu"]
+
+
 def to_cuda(batch):
     """The tensors of a batch, copied to the GPU; without pinned memory this waits for the copies."""
     torch = sys.modules["torch"]

@@ -231,6 +231,7 @@ class Loading:
     def __init__(self, loader, config, count=None, collated=True):
         self.loader, self.config, self.delivered, self.images = [loader], config, 0, 0
         inner = find_dataloader(loader)
+        self.is_pinned = bool(getattr(inner, "pin_memory", False)) and torch.cuda.is_available()
         self.watched = Watched.attach(inner) if inner is not None and not live_iterators(inner) else None
         self.structure, self.given = count or Count(config["batch_size"]), count is not None
         self.by_structure = self.given or not collated or self.watched is None

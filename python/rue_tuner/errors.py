@@ -27,6 +27,21 @@ class Refused(Exception):
         self.status = status
 
 
+class StepFailed(Exception):
+    """A caller's step raised `error` on batch `number` of a trial, or its kernels did: CUDA reports that later, to
+    whoever asks it next."""
+
+    def __init__(self, name: str, number: int, error: BaseException):
+        text, self.status = one_line(error), "failed"
+        if type(error).__name__ == "OutOfMemoryError":
+            self.status = "infeasible"
+        said = str(error).partition("\n")[0]
+        where = "on"
+        if said.startswith("CUDA error"):
+            where, text = "on the GPU at or before", f"{said}; CUDA_LAUNCH_BLOCKING=1 shows the operation"
+        super().__init__(f"the step {name} failed {where} batch {number}: {text}")
+
+
 def place(error: BaseException) -> str:
     """The line that raised an exception without a message."""
     import traceback  # only where something failed: it takes milliseconds
@@ -40,8 +55,8 @@ def one_line(error: BaseException) -> str:
         return f"missing key {error}"
     lines = str(error).strip().splitlines() or [place(error)]
     raised = [line for line in lines[1:] if RAISED.match(line)]
-    line = (raised or lines[-1:])[-1].split("Refused: ", 1)[-1]
-    if len(lines) == 1 and not isinstance(error, Refused) and type(error).__name__ not in line:
+    line = (raised or lines[-1:])[-1].strip().split("Refused: ", 1)[-1]
+    if len(lines) == 1 and not isinstance(error, (Refused, StepFailed)) and type(error).__name__ not in line:
         line = f"{type(error).__name__}: {line}"
     return line[:500].encode("utf-8", "replace").decode()  # file names may not be UTF-8
 

@@ -17,9 +17,13 @@ def read_text(path):
         return ""
 
 
+def number_in(text, key):
+    """The number after `key:` in a text of the kernel; 0 if it is absent."""
+    return int((text.partition(f"{key}:")[2].split() or [0])[0])
+
+
 def number_after(path, key):
-    """The number after `key:` in a file of the kernel; 0 if it is absent."""
-    return int((read_text(path).partition(f"{key}:")[2].split() or [0])[0])
+    return number_in(read_text(path), key)
 
 
 def cgroup_files(controller, files_v2, files_v1):
@@ -81,12 +85,16 @@ def children():
     return loaded.active_children() if loaded else []
 
 
-def memory_bytes(kind):
-    """Memory of `kind`, Anon or File, of this process and its workers. Pages shared by forked processes count once
-    (Pss) if the kernel reports it. Batches in flight are in /dev/shm and do not count."""
-    pids = [os.getpid()] + [child.pid for child in children()]
-    return 1024 * sum(number_after(f"/proc/{pid}/smaps_rollup", f"Pss_{kind}")
-                      or number_after(f"/proc/{pid}/status", f"Rss{kind}") for pid in pids)
+def memory_bytes():
+    """Anonymous and file-backed memory of this process and its workers. Pages shared by forked processes count once
+    (Pss) if the kernel reports it: that takes it milliseconds a process. Batches in flight are in /dev/shm and do not
+    count."""
+    totals = [0, 0]
+    for pid in [os.getpid()] + [child.pid for child in children()]:
+        shared, plain = read_text(f"/proc/{pid}/smaps_rollup"), read_text(f"/proc/{pid}/status")
+        for i, kind in enumerate(("Anon", "File")):
+            totals[i] += 1024 * (number_in(shared, f"Pss_{kind}") or number_in(plain, f"Rss{kind}"))
+    return totals
 
 
 def orphan_cpu_s():

@@ -6,9 +6,10 @@ import sys
 import traceback
 import warnings
 
-from . import machine
+from . import gpu_clock, machine
 from .consumers import Sleep, Step, compute
 from .errors import NEEDS_FORK, Refused, explain
+from .page_locked import PageLocked
 from .trial import Trial
 
 
@@ -30,6 +31,8 @@ class Runner:
         self.config = {}        # of the last trial
         self.workers_fail = ""  # why a configuration with workers failed
         self.compute_batches = {}
+        self.page_locked = PageLocked()
+        self.memory = {}  # {what was loaded: (images of the largest trial, its machine.memory_bytes)}
 
     def hello(self, request):
         subject, torch = self.subject, sys.modules["torch"]
@@ -54,7 +57,7 @@ class Runner:
         if request["measure"] == "load":
             return Sleep()
         step = self.steps.get(request.get("model"))
-        return Step(step) if step else Sleep(request.get("profile"), copies=True)
+        return Step(step, request["model"]) if step else Sleep(request.get("profile"), copies=True)
 
     def trial(self, request):
         config, measure = request["config"], request["measure"]
@@ -79,15 +82,23 @@ class Runner:
         images, job_images = subject.trial_images(request)
         subject.check_fits(request, job_images)
         loading = subject.load_request(request, images)
+        if loading.is_pinned:
+            sizes = [int(each * config["batch_size"]) for each in subject.tensor_sizes(request)]
+            self.page_locked.reserve(sizes, subject.batches_held(config, images))
         consumer = self.consumer(request)
-        trial = Trial(consumer, loading.count, images, request.get("limits", {}).get("time_ns"))
+        loaded = what_is_loaded(request)
+        reads_memory = self.memory.get(loaded, (0,))[0] < images
+        trial = Trial(consumer, loading.count, images, request.get("limits", {}).get("time_ns"), reads_memory)
         cpu_s, read_bytes = machine.usage()
         trial.run(loading.loader, subject.first_batch_check(config, images))
         cpu_end_s, read_end_bytes = machine.usage()
         subject.check_trial(trial, loading)
         answer = trial.reply()
-        used_s = cpu_end_s - cpu_s + trial.orphan_cpu_s()
-        answer.update(read_bytes=read_end_bytes - read_bytes, cpu_ratio=used_s * 1e9 / answer["end_to_end_ns"],
+        if trial.memory:
+            self.memory[loaded] = images, trial.memory
+        anon_bytes, file_bytes = self.memory.get(loaded, (0, (None, None)))[1]
+        answer.update(read_bytes=read_end_bytes - read_bytes, anon_peak_bytes=anon_bytes, file_peak_bytes=file_bytes,
+                      cpu_ratio=cpu_ratio(cpu_end_s - cpu_s + trial.orphan_cpu_s(), answer["end_to_end_ns"]),
                       sleep_overshoot_ns=consumer.overshoot_ns, **loading.counts())
         if trial.left > 0 and trial.elapsed_ns() > trial.limit_ns:
             answer.update(status="timeout", reason=f"{trial.images} of {images} images in time")
@@ -97,14 +108,17 @@ class Runner:
 
     def run_compute(self, request):
         """The model alone, on a batch that stays in memory."""
-        size, batches = request["config"]["batch_size"], max(1, request.get("batches", 3))
+        config, batches = request["config"], max(1, request.get("batches", 3))
         consumer = self.consumer(request)
-        batch = None
+        batch, key = None, (config["batch_size"], config["pin_memory"])
         if isinstance(consumer, Step) or consumer.copies:
-            if size not in self.compute_batches:
-                self.compute_batches = {size: self.subject.one_batch(request["config"])}
-            batch = self.compute_batches[size]
-        return compute(consumer, batch, size, batches)
+            if key not in self.compute_batches:
+                self.compute_batches = {key: self.subject.one_batch(config)}
+            batch = self.compute_batches[key]
+        cpu_s, _ = machine.usage()
+        answer = compute(consumer, batch, config["batch_size"], batches)
+        cpu_end_s, _ = machine.usage()
+        return dict(answer, cpu_ratio=cpu_ratio(cpu_end_s - cpu_s, answer["warmup_ns"] + answer["compute_ns"]))
 
     def answer(self, line):
         """The answer to a line of the tuner, as a dict."""
@@ -120,6 +134,8 @@ class Runner:
             reply = operation(request)
         except Exception as error:
             reply = self.describe_failure(error)
+            with contextlib.suppress(RuntimeError):  # of the failure
+                gpu_clock.wait()  # for what the trial has issued, before the next one
             if self.busy and reply["status"] == "usage":
                 reply["status"] = "failed"
             if self.busy and isinstance(request.get("config"), dict) and request["config"].get("num_workers"):
@@ -138,7 +154,8 @@ class Runner:
         if not isinstance(error, Refused) and reason not in self.reasons:
             self.reasons[reason] = text
             print(text if self.show else "", end="", file=self.show, flush=True)
-        traceback.clear_frames(error.__traceback__)  # they keep the iterator of a failed trial, and its workers, alive
+        for each in filter(None, (error, error.__cause__)):  # they keep the iterator and the workers of a trial alive
+            traceback.clear_frames(each.__traceback__)
         return dict(status=status, reason=reason)
 
     def serve(self, requests, send):
@@ -154,6 +171,18 @@ class Runner:
                     reason = 'the line after "ready" is not {"op":"start"}'
                     answer = dict(id=members(line).get("id"), status="failed", reason=reason)
                 send(json.dumps(finite(answer)) + "\n")
+
+
+def what_is_loaded(request):
+    """A text that is the same for trials that load alike, whatever their order and model."""
+    workload = {key: value for key, value in request.get("workload", {}).items() if key not in ("seed", "epoch")}
+    parts = [request["measure"], request.get("variant"), request["config"], workload]
+    return json.dumps(parts, sort_keys=True)
+
+
+def cpu_ratio(used_s, time_ns):
+    """None where the clock of CPU time stood still, as in some sandboxes."""
+    return used_s * 1e9 / time_ns if used_s > 0 and time_ns > 0 else None
 
 
 def members(line):

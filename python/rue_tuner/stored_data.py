@@ -499,7 +499,7 @@ class StoredData(Subject):
     kinds = {"raw folder": PhotoFolder, "preprocessed tensor": TensorFile, "preprocessed zarr": ZarrArray}
 
     def __init__(self):
-        self.opened = {}
+        self.opened, self.last = {}, {}  # last: the last request to open
         self.space = dict(batch_size=[32, 64, 128, 256, 512], num_workers=knobs.default_workers(), prefetch_factor=[2])
         if torch.cuda.is_available():
             self.space["pin_memory"] = [True]
@@ -526,6 +526,7 @@ class StoredData(Subject):
 
     def open(self, request):
         self.opened.clear()  # the files may have changed
+        self.last = request
         data, workload = self.find(request), request.get("workload", {})
         check_decode(workload)
         Order(len(data), 0, workload)  # refuses what the ranks cannot share
@@ -553,6 +554,13 @@ class StoredData(Subject):
 
     def item_bytes(self, request):
         return self.find(request).item_bytes
+
+    def tensor_sizes(self, request):
+        return [self.item_bytes(request), 8]  # the label
+
+    def one_batch(self, config):
+        size = config["batch_size"]
+        return next(iter(self.load_request(dict(self.last, config=dict(config, num_workers=0)), size).loader[0]))
 
     def drops_last(self, request):
         return request.get("workload", {}).get("drop_last")

@@ -11,16 +11,17 @@ from .machine import now
 class Trial:
     """Consumes `images` images of `loader`, an iterable of batches, and starts a new iterator for each epoch.
 
-    The three times of this thread, waiting, computing and shutting down, sum to `end_to_end_ns`.
+    Three times sum to `end_to_end_ns`: waiting, computing and shutting down. It computes while this thread is in the
+    consumer, and while the GPU executes what that has issued: there, work continues while the thread waits for data.
     """
 
-    def __init__(self, consumer, count, images, limit_ns=0):
+    def __init__(self, consumer, count, images, limit_ns=0, reads_memory=True):
         self.consumer, self.count, self.limit_ns = consumer, count, limit_ns or math.inf
+        self.reads_memory, self.memory = reads_memory, None  # of machine.memory_bytes
         self.requested = self.left = images
         self.wait_ns = self.compute_ns = self.shutdown_ns = self.images = 0
         self.started = 0  # images of the last epoch, complete or not
         self.ready, self.epochs = [], []  # ns since the start of each batch; images of each complete epoch
-        self.anon = self.file = 0
         self.orphans = {}  # of machine.orphan_cpu_s
 
     def orphan_cpu_s(self):
@@ -37,6 +38,7 @@ class Trial:
         before = set(multiprocessing.active_children())
         while not self.is_over():
             self.run_epoch(loader, on_batch)
+        self.finish()
         start = now()
         loader.clear()
         self.shutdown_ns += now() - start
@@ -69,20 +71,30 @@ class Trial:
             del batch
             if self.is_over():
                 break
-        if self.images == before and not self.is_over():
+        if self.images == before and not (self.ready and self.is_over()):
             raise Refused("the loader delivered no batch" if first == 0 else
                           f"an epoch of the loader delivered no batch, after one of {self.epochs[0]} images")
         self.started = self.images - before
         if self.is_over():
-            self.anon, self.file = machine.memory_bytes("Anon"), machine.memory_bytes("File")
+            self.finish()
+            self.memory = machine.memory_bytes() if self.reads_memory else None
         self.orphans.update(machine.orphan_cpu_s())
         start = now()  # reading the memory is not part of the time
         del iterator
         self.shutdown_ns += now() - start
 
+    def finish(self):
+        """Waits for the GPU; the time in which it computed while this thread waited for batches is computing."""
+        start = now()
+        self.consumer.finish()
+        self.compute_ns += now() - start
+        beside_ns = sum(self.consumer.gpu_times()) - self.compute_ns
+        beside_ns = max(0, min(beside_ns, self.wait_ns - self.ready[0]))
+        self.wait_ns -= beside_ns
+        self.compute_ns += beside_ns
+
     def reply(self):
         """The measured fields of the answer. The last batch of some loaders has more images than were left."""
         return dict(status="ok", images=min(self.images, self.requested), batches=len(self.ready),
                     end_to_end_ns=self.elapsed_ns(), first_batch_ns=self.ready[0], load_wait_ns=self.wait_ns,
-                    compute_ns=self.compute_ns, shutdown_ns=self.shutdown_ns, anon_peak_bytes=self.anon,
-                    file_peak_bytes=self.file, batch_ready_ns=self.ready)
+                    compute_ns=self.compute_ns, shutdown_ns=self.shutdown_ns, batch_ready_ns=self.ready)

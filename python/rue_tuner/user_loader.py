@@ -6,7 +6,7 @@ import shutil
 from typing import NamedTuple, Optional
 
 from . import dataloaders, knobs, machine
-from .batches import batch_bytes, same_content, tensor_bytes
+from .batches import array_bytes, batch_bytes, host_tensors, same_content, tensor_bytes
 from .dataloaders import Loading, find_dataloader, length
 from .errors import Refused
 from .state import Copier
@@ -38,7 +38,7 @@ class Subject:
         in /dev/shm, as far as they are tensors."""
         config, limits = request["config"], request.get("limits", {})
         batch, workers = min(config["batch_size"], job_images), config.get("num_workers", 0)
-        held = min(workers * (config.get("prefetch_factor") or 2), -(-job_images // batch)) + 1
+        held = self.batches_held(config, job_images)
         rooms = [("limits.memory_bytes", limits.get("memory_bytes"), self.item_bytes(request), "")]
         if workers:
             free = shutil.disk_usage("/dev/shm").free
@@ -48,6 +48,11 @@ class Subject:
             if room and need > room:
                 raise Refused(f"{held} batches of {batch} need {need} bytes, but {name} has {room}{advice}",
                               "infeasible")
+
+    def batches_held(self, config, images):
+        """Batches in flight, and the one that the consumer holds."""
+        ahead = config.get("num_workers", 0) * (config.get("prefetch_factor") or 2)
+        return min(ahead, -(-images // config["batch_size"])) + 1
 
     def tensor_bytes(self, request):
         return self.item_bytes(request)
@@ -85,6 +90,7 @@ class UserLoader(Subject):
             else:
                 self.knobs[name] = knobs.Knob(name, values)
         self.images = self.bytes_per_image = self.tensor_bytes_per_image = None
+        self.tensor_bytes_each = []  # bytes per image of each tensor of a batch
         self.collated = True  # whether each batch that is delivered is one that a DataLoader collated
         self.checked = False   # whether an epoch is known to have that many images
         self.notes, self.known = [], None
@@ -185,6 +191,10 @@ class UserLoader(Subject):
     def tensor_bytes(self, request):
         return self.tensor_bytes_per_image
 
+    def tensor_sizes(self, request):
+        """Bytes per image of each tensor of a batch."""
+        return self.tensor_bytes_each
+
     def load_request(self, request, images):
         return self.load(request["config"], images)
 
@@ -252,6 +262,7 @@ class UserLoader(Subject):
         self.count_images(config, found)
         self.bytes_per_image = batch_bytes(first) / max(1, found)
         self.tensor_bytes_per_image = tensor_bytes(first) / max(1, found)
+        self.tensor_bytes_each = [array_bytes(tensor) / max(1, found) for tensor in host_tensors(first)]
         if check := self.first_batch_check(config, self.images):
             check(first, found)
         if not self.is_map_style() and len(self.space["num_workers"]) > 1:

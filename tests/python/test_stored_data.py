@@ -272,6 +272,14 @@ def test_a_compute_trial_needs_at_least_the_profile_s_time(runner, photos):
     assert min(reply["batch_compute_ns"] + [reply["warmup_ns"]]) >= 10_000_000
 
 
+def test_a_step_alone_gets_a_batch_of_the_data(photos):
+    sizes = []
+    runner = serve.Runner(stored_data.StoredData(), dict(mine=lambda batch: sizes.append(len(batch[0]))))
+    assert runner.answer(json.dumps(dict(op="open", variant=photos)))["status"] == "ok"
+    reply = runner.answer(json.dumps(dict(op="trial", measure="compute", model="mine", config=config(4, 2), batches=2)))
+    assert reply["status"] == "ok" and sizes == [4] * 3
+
+
 def test_a_profile_is_interpolated_and_extended():
     cost = consumers.Sleep(dict(batch_size=[32, 8, 16], batch_ns=[9000, 1000, 5000])).cost_ns
     assert [cost(n) for n in (8, 12, 16, 24, 32, 48)] == [1000, 3000, 5000, 7000, 9000, 13000]
