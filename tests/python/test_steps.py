@@ -7,6 +7,7 @@ import pytest
 torch = pytest.importorskip("torch", reason="PyTorch is not installed (python3-torch)")
 from pipelines import IMAGES, Squares  # noqa: E402
 from rue_tuner import consumers, gpu_clock, machine, page_locked  # noqa: E402
+from rue_tuner.errors import Refused  # noqa: E402
 from rue_tuner.serve import finite  # noqa: E402
 from rue_tuner.trial import Trial  # noqa: E402
 from test_loaders import ask, make_runner, trial  # noqa: E402
@@ -83,6 +84,14 @@ def test_a_step_that_never_waits_for_the_gpu_ends_soon_after_its_time(gpu):
     reply = run(gpu, lambda: gpu.compute(1, 1000), 10_000, 1, limit_ms=2000)
     assert reply["end_to_end_ns"] <= (2000 + (gpu_clock.AHEAD + 2) * 1000) * MS
     assert reply["batches"] < 100 and reply["compute_ns"] <= reply["end_to_end_ns"]
+
+
+def test_a_loader_without_a_batch_is_refused_after_its_time_too(gpu):
+    def load():
+        gpu.pass_time(100)
+        yield from ()
+    with pytest.raises(Refused, match="delivered no batch"):
+        Trial(consumers.Step(len, "mine"), len, 8, limit_ns=1).run([load()])
 
 
 def probe(gpu, kernel_ms, requested=3, grows=0):
