@@ -28,57 +28,88 @@ static struct normal widen(struct normal value, double variance)
     return (struct normal){value.precision > 0 ? 1 / (1 / value.precision + variance) : 0, value.mean};
 }
 
-/* The mean of a group's starts, without start `left_out`. */
-static struct normal group_mean(const struct rue_start *starts, size_t count, uint64_t group, size_t left_out,
-                                double trial_variance)
+static bool is_known(const struct rue_start *start)
 {
-    struct normal mean = {0, 0};
-    for (size_t i = 0; i < count; i++) {
-        if (starts[i].group != group || i == left_out || isnan(starts[i].log_ratio)) continue;
-        double variance = rue_disturbance_variance(starts[i].disturbed, trial_variance);
-        mean = combine(mean, (struct normal){1 / variance, starts[i].log_ratio});
-    }
-    return mean;
+    return isfinite(start->log_ratio);
 }
 
-/* What is expected of a group: from its starts without `left_out`, and from the other groups. */
-static struct normal expect_group(const struct rue_start *starts, size_t count, uint64_t group,
-                                  size_t left_out, double trial_variance)
+static bool is_group(const struct rue_start *starts, size_t index)
 {
-    struct normal common = {1 / (common_sd * common_sd), 0};
-    for (size_t i = 0; i < count; i++) {
-        if (starts[i].group == group || !rue_start_is_first(starts, i)) continue;
-        struct normal other = group_mean(starts, count, starts[i].group, SIZE_MAX, trial_variance);
-        common = combine(common, widen(other, group_sd * group_sd));
-    }
-    return combine(widen(common, group_sd * group_sd),
-                   group_mean(starts, count, group, left_out, trial_variance));
+    return starts[index].first == index && isfinite(starts[index].mean);
 }
 
-double rue_first_batch_pool(struct rue_start *starts, size_t count)
+static struct normal start_itself(const struct rue_start *start, double trial_variance)
 {
-    double variance = trial_sd * trial_sd;
-    for (size_t i = 0; i < count; i++) starts[i].disturbed = 0;
+    return (struct normal){1 / rue_disturbance_variance(start->disturbed, trial_variance), start->log_ratio};
+}
+
+static struct normal group_mean(const struct rue_start *start)
+{
+    return (struct normal){1 / start->variance, start->mean};
+}
+
+static void find_groups(struct rue_start *starts, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        starts[i].first = 0;
+        while (starts[starts[i].first].group != starts[i].group) starts[i].first++;
+        starts[i].disturbed = starts[i].next = 0;
+    }
+}
+
+static void average_groups(struct rue_start *starts, size_t count, double trial_variance)
+{
+    for (size_t i = 0; i < count; i++) starts[i].mean = starts[i].variance = NAN;
+    for (size_t i = 0; i < count; i++) {
+        if (!is_known(&starts[i])) continue;
+        struct rue_start *group = &starts[starts[i].first];
+        struct normal before = isnan(group->mean) ? (struct normal){0, 0} : group_mean(group);
+        struct normal mean = combine(before, start_itself(&starts[i], trial_variance));
+        group->mean = mean.mean;
+        group->variance = 1 / mean.precision;
+    }
+}
+
+/* What is expected of a start without itself: by the others of its group, and by the other groups. */
+static struct normal expect_start(const struct rue_start *starts, size_t count, size_t index,
+                                  double trial_variance)
+{
+    const struct rue_start *group = &starts[starts[index].first];
+    struct normal common = {1 / (common_sd * common_sd), 0}, own = group_mean(group),
+                  removed = start_itself(&starts[index], trial_variance);
+    for (size_t i = 0; i < count; i++)
+        if (is_group(starts, i) && &starts[i] != group)
+            common = combine(common, widen(group_mean(&starts[i]), group_sd * group_sd));
+    removed.precision = -removed.precision;
+    struct normal others = {own.precision + removed.precision, 0};
+    bool any = others.precision > 1e-6 * own.precision;
+    return combine(widen(common, group_sd * group_sd), any ? combine(own, removed) : (struct normal){0, 0});
+}
+
+struct rue_start_pool rue_first_batch_pool(struct rue_start *starts, size_t count)
+{
+    double variance = trial_sd * trial_sd, errors = error_weight * error_sd * error_sd, groups = error_weight;
+    find_groups(starts, count);
     for (int round = 0; round < ROUNDS; round++) {
         double squares = trial_weight * trial_sd * trial_sd, weight = trial_weight;
+        average_groups(starts, count, variance);
         for (size_t i = 0; i < count; i++) {
-            struct normal others = expect_group(starts, count, starts[i].group, i, variance);
+            if (!is_known(&starts[i])) continue;
+            struct normal others = expect_start(starts, count, i, variance);
             double error = starts[i].log_ratio - others.mean, total = variance + 1 / others.precision;
-            if (isnan(error)) continue;
-            starts[i].disturbed = rue_disturbance_probability(error, sqrt(total));
-            weight += 1 - starts[i].disturbed;
-            squares += (1 - starts[i].disturbed) * error * error * variance / total;
+            double disturbed = rue_disturbance_probability(error, sqrt(total));
+            weight += 1 - disturbed;
+            squares += (1 - disturbed) * error * error * variance / total;
+            starts[i].next = disturbed;
         }
+        for (size_t i = 0; i < count; i++) starts[i].disturbed = starts[i].next;
         variance = squares / weight;
     }
-    double squares = error_weight * error_sd * error_sd, weight = error_weight;
+    average_groups(starts, count, variance);
     for (size_t i = 0; i < count; i++) {
-        struct normal mean = group_mean(starts, count, starts[i].group, SIZE_MAX, variance);
-        starts[i].mean = mean.precision > 0 ? mean.mean : NAN;
-        starts[i].variance = 1 / mean.precision;
-        if (!(mean.precision > 0) || !rue_start_is_first(starts, i)) continue;
-        squares += fmax(0, mean.mean * mean.mean - starts[i].variance);
-        weight++;
+        if (!is_group(starts, i)) continue;
+        errors += fmax(0, starts[i].mean * starts[i].mean - starts[i].variance);
+        groups++;
     }
-    return fmax(1, sqrt(squares / weight) / error_sd);
+    return (struct rue_start_pool){fmax(1, sqrt(errors / groups) / error_sd), variance};
 }

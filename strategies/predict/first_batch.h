@@ -1,5 +1,5 @@
 /* The first batch of a trial takes longer or shorter each time, because workers start and memory is cold. One
- * surprising start says little about its configuration, so starts are pooled over trials. */
+ * surprising start says little about its configuration, so the starts of all trials are pooled. */
 #ifndef RUE_FIRST_BATCH_H
 #define RUE_FIRST_BATCH_H
 
@@ -8,23 +8,24 @@
 #include <stdint.h>
 
 struct rue_start {
-    uint64_t group;   /* the same for the same batch size, number of workers, and node */
-    double log_ratio; /* of measured over predicted time until the first batch; NaN: unknown */
+    uint64_t group;   /* the same for trials whose starts should take the same time */
+    double log_ratio; /* of measured over predicted time until the first batch; not finite: unknown */
     /* Written by rue_first_batch_pool: */
+    size_t first;          /* index of the group's first start */
     double disturbed;      /* probability that something disturbed this start */
-    double mean, variance; /* of the group's log ratio; NaN: unknown */
+    double next;           /* the same in the next round */
+    double mean, variance; /* of the group's log ratio, at its first start; NaN: unknown */
 };
 
-/* Random effects: of all starts together, of their group, and of the trial, which is estimated. Returns how
- * far off predicted starts are, relative to what the random fields expect; at least 1. */
-double rue_first_batch_pool(struct rue_start *starts, size_t count);
+/* What all starts have in common. */
+struct rue_start_pool {
+    double
+        error; /* how far off predicted starts are, relative to what the random fields expect; at least 1 */
+    double variance; /* of the logarithm of a start's time, from trial to trial */
+};
 
-/* Whether no start before `index` has its group. */
-static inline bool rue_start_is_first(const struct rue_start *starts, size_t index)
-{
-    size_t first = 0;
-    while (starts[first].group != starts[index].group) first++;
-    return first == index;
-}
+/* Random effects: of all starts together, of their group, and of the trial. `starts` [count], may be empty.
+ */
+struct rue_start_pool rue_first_batch_pool(struct rue_start *starts, size_t count);
 
 #endif

@@ -49,6 +49,10 @@ static struct rue_posterior_trial posterior_trial(const struct rue_forecast *for
     double delay = (setup->runner.round_robin ? process_delay_s : thread_delay_s) / predicted_s;
     double job = (double)rue_setup_images(setup, config, setup->job.images);
     double truncated = truncated_sd * (1 - fmin(1, (double)images / job));
+    if (part == RUE_PART_WHOLE) {
+        double start_s = rue_prediction_first_batch_s(forecast->prediction, model, config, images);
+        trial.fixed_variance = pow(fmin(1, start_s / predicted_s), 2) * forecast->prediction->starts.variance;
+    }
     trial.noise_variance =
         trial_sd * trial_sd + loading * loading / batches + delay * delay + truncated * truncated;
     return trial;
@@ -56,8 +60,25 @@ static struct rue_posterior_trial posterior_trial(const struct rue_forecast *for
 
 static double first_batch_s(const struct rue_forecast *forecast, const struct rue_logged_trial *trial)
 {
-    return rue_prediction_first_batch_s(forecast->prediction, trial->model, trial->config) *
+    return rue_prediction_first_batch_s(forecast->prediction, trial->model, trial->config, trial->images) *
            exp(rue_prediction_speed(forecast->prediction, trial).load);
+}
+
+/* Whether the first batch and the rest of a trial are known apart. */
+static bool has_parts(const struct rue_logged_trial *trial)
+{
+    return trial->times.first_batch_s > 0 && trial->times.first_batch_s < trial->times.end_to_end_s;
+}
+
+/* Trials that should start alike: models, and knobs of the queue, do not matter. */
+static uint64_t start_group(const struct rue_forecast *forecast, const struct rue_logged_trial *trial)
+{
+    const struct rue_config *config = &forecast->setup->grid.configs[trial->config];
+    uint64_t group = rue_mix64(trial->node);
+    for (size_t k = 0; k < rue_config_knobs(config)->count; k++)
+        if (k != RUE_PREFETCH_FACTOR && k != RUE_MAX_QUEUE_SIZE && k != RUE_PIN_MEMORY)
+            group = rue_mix64(group ^ (uint64_t)(uint32_t)config->value[k]);
+    return group;
 }
 
 /* The first batches of all joint trials, pooled; freed by the caller. NULL: out of memory. */
@@ -68,13 +89,13 @@ static struct rue_start *pool_starts(struct rue_forecast *forecast, rue_error *e
     if (!starts) (void)!rue_fail_memory(error, "first batches", joints->count * sizeof *starts);
     for (size_t i = 0; starts && i < joints->count; i++) {
         const struct rue_logged_trial *trial = &joints->at[i];
-        const int *knobs = forecast->setup->grid.configs[trial->config].value;
-        starts[i] =
-            (struct rue_start){.group = (uint64_t)trial->node << 48 | (uint64_t)knobs[RUE_BATCH_SIZE] << 24 |
-                                        (uint64_t)knobs[RUE_NUM_WORKERS],
-                               .log_ratio = log(trial->times.first_batch_s / first_batch_s(forecast, trial))};
+        bool known = has_parts(trial) &&
+                     !is_uninformative(forecast, trial->model, trial->config, trial->images, trial);
+        starts[i] = (struct rue_start){
+            .group = start_group(forecast, trial),
+            .log_ratio = known ? log(trial->times.first_batch_s / first_batch_s(forecast, trial)) : NAN};
     }
-    if (starts) forecast->prediction->start_error = rue_first_batch_pool(starts, joints->count);
+    if (starts) forecast->prediction->starts = rue_first_batch_pool(starts, joints->count);
     return starts;
 }
 
@@ -87,6 +108,7 @@ static void observe_group(struct rue_forecast *forecast, const struct rue_logged
                                                                          RUE_PART_FIRST_BATCH),
                                            .log_ratio = start->mean,
                                            .fixed_variance = start->variance,
+                                           .is_start = true,
                                            .seconds = trial->seconds,
                                            .speed = rue_prediction_speed(forecast->prediction, trial),
                                            .node = trial->node};
@@ -98,7 +120,7 @@ static void observe_trial(struct rue_forecast *forecast, const struct rue_logged
 {
     const struct rue_prediction *prediction = forecast->prediction;
     struct rue_speed speed = rue_prediction_speed(prediction, trial);
-    bool parts = trial->times.first_batch_s > 0 && trial->times.first_batch_s < trial->times.end_to_end_s;
+    bool parts = has_parts(trial);
     double start_s = parts ? first_batch_s(forecast, trial) : 0;
     double predicted_s =
         rue_prediction_time_s(prediction, trial->model, trial->config, trial->images, speed) - start_s;
@@ -231,7 +253,8 @@ bool rue_forecast_predict_trial(struct rue_forecast *forecast, size_t model, siz
         posterior_trial(forecast, model, config, images, RUE_PART_WHOLE, predicted_s);
     rue_posterior_predict(forecast->posterior, &trial.point, &mean, &variance);
     *time_s = predicted_s * exp(mean);
-    *sd = sqrt(variance + trial.noise_variance + rue_posterior_drift_covariance(&trial, &trial));
+    *sd = sqrt(variance + trial.noise_variance + trial.fixed_variance +
+               rue_posterior_drift_covariance(&trial, &trial));
     return true;
 }
 
@@ -250,8 +273,10 @@ static bool find_ineligible(struct rue_forecast *forecast)
         for (size_t m = 0; limit_s > 0 && m < forecast->models; m++) {
             double measured_s = forecast->observed[m * forecast->configs + c].first_batch_s;
             measured_late |= measured_s > limit_s;
-            latest = fmax(latest, isnan(measured_s) ? rue_prediction_first_batch_s(forecast->prediction, m, c)
-                                                    : measured_s);
+            latest =
+                fmax(latest, isnan(measured_s) ? rue_prediction_first_batch_s(forecast->prediction, m, c,
+                                                                              forecast->setup->job.images)
+                                               : measured_s);
         }
         any_measured_late |= measured_late;
         forecast->ineligible[c] = forecast->excluded[c] || latest > limit_s;
@@ -318,11 +343,12 @@ static rue_status restart_posterior(struct rue_forecast *forecast, rue_error *er
     free(forecast->latent);
     forecast->latent = state;
     forecast->contrast = state + size;
-    for (size_t i = 0; status == RUE_OK && i < joints->count; i++)
-        if (rue_start_is_first(starts, i) && isfinite(starts[i].mean))
+    for (size_t i = 0, groups = 0; status == RUE_OK && i < joints->count; i++) {
+        if (starts[i].first == i && isfinite(starts[i].mean) && groups++ < RUE_POSTERIOR_STARTS_MAX)
             observe_group(forecast, &joints->at[i], &starts[i]);
+        observe_trial(forecast, &joints->at[i]);
+    }
     free(starts);
-    for (size_t i = 0; status == RUE_OK && i < joints->count; i++) observe_trial(forecast, &joints->at[i]);
     return status;
 }
 

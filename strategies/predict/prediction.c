@@ -317,10 +317,10 @@ double rue_prediction_time_s(const struct rue_prediction *prediction, size_t mod
     return prediction->fit ? cache_entry(prediction, model, config, images, speed)->times.end_to_end_s : NAN;
 }
 
-double rue_prediction_first_batch_s(const struct rue_prediction *prediction, size_t model, size_t config)
+double rue_prediction_first_batch_s(const struct rue_prediction *prediction, size_t model, size_t config,
+                                    uint64_t images)
 {
-    return cache_entry(prediction, model, config, prediction->setup->job.images, (struct rue_speed){0, 0})
-        ->times.first_batch_s;
+    return cache_entry(prediction, model, config, images, (struct rue_speed){0, 0})->times.first_batch_s;
 }
 
 double rue_prediction_trial_s(const struct rue_prediction *prediction, size_t model, size_t config,
@@ -420,7 +420,7 @@ struct rue_posterior_point rue_prediction_point(const struct rue_prediction *pre
     entry->has_point |= part == RUE_PART_WHOLE;
     struct rue_posterior_point point =
         part == RUE_PART_WHOLE ? entry->point : linearise(prediction, model, config, images, part);
-    point.site.amplitude[RUE_AMPLITUDE_FIRST] *= prediction->start_error;
+    point.site.amplitude[RUE_AMPLITUDE_FIRST] *= prediction->starts.error;
     return point;
 }
 
@@ -481,7 +481,7 @@ rue_status rue_prediction_open(const struct rue_strategy_setup *setup, struct ru
     prediction->models = setup->grid.scenario_count;
     prediction->configs = setup->grid.config_count;
     prediction->consumers = 2 * prediction->models;
-    prediction->start_error = 1;
+    prediction->starts = rue_first_batch_pool(NULL, 0);
     prediction->has_joint = calloc(prediction->consumers, sizeof *prediction->has_joint);
     prediction->cache_count = (prediction->models + 1) * prediction->configs * CACHE_SLOTS;
     prediction->cache = calloc(prediction->cache_count, sizeof *prediction->cache);

@@ -4,6 +4,7 @@
 #ifndef RUE_PREDICTION_H
 #define RUE_PREDICTION_H
 
+#include "first_batch.h"
 #include "knowledge.h"
 #include "pipeline_fit.h"
 #include "posterior.h"
@@ -35,7 +36,7 @@ struct rue_prediction {
     bool *has_joint;                     /* [consumers] a joint trial used it */
     struct rue_pipeline_fit *fit;        /* NULL before the first update */
     bool stale;                          /* there are new trials to fit */
-    double start_error;                  /* scales the fields of starts; set by the forecast, at least 1 */
+    struct rue_start_pool starts;        /* of the joint trials; set by the forecast */
     struct rue_cached_prediction *cache; /* [cache_count], [models + 1][configs][slots] */
     size_t cache_count;
 };
@@ -78,8 +79,9 @@ double rue_prediction_time_s(const struct rue_prediction *prediction, size_t mod
 double rue_prediction_trial_s(const struct rue_prediction *prediction, size_t model, size_t config,
                               uint64_t images);
 
-/* Predicted seconds until the first batch of the job. */
-double rue_prediction_first_batch_s(const struct rue_prediction *prediction, size_t model, size_t config);
+/* Predicted seconds until the first batch of a trial or job of `images`, at the initial speed. */
+double rue_prediction_first_batch_s(const struct rue_prediction *prediction, size_t model, size_t config,
+                                    uint64_t images);
 
 /* The parameters as fitted, less the present ones; logarithms. `out` [fit->count]. */
 void rue_prediction_prior_mean(const struct rue_prediction *prediction, double *out);

@@ -34,8 +34,8 @@ static void add(struct rue_forecast *forecast, const struct rue_question *questi
 
 Test(forecast, starts_are_pooled)
 {
-    static const double ratios[] = {0.1, 0.12, 0.08, 0.11, 0.7, 0.15, 0.13, 0.17, NAN};
-    static const uint64_t groups[] = {1, 1, 1, 1, 1, 2, 2, 2, 3};
+    static const double ratios[] = {0.1, 0.12, 0.08, 0.11, 0.7, 0.15, 0.13, 0.17, NAN, -INFINITY};
+    static const uint64_t groups[] = {1, 1, 1, 1, 1, 2, 2, 2, 3, 1};
     enum { STARTS = sizeof ratios / sizeof *ratios };
     struct rue_start starts[STARTS];
     for (size_t i = 0; i < STARTS; i++)
@@ -43,7 +43,7 @@ Test(forecast, starts_are_pooled)
     rue_first_batch_pool(starts, STARTS);
     cr_expect_gt(starts[4].disturbed, 0.9, "the surprising one");
     cr_expect_lt(starts[0].disturbed, 0.1);
-    cr_expect_lt(fabs(starts[4].mean - 0.103), 0.02, "%g", starts[4].mean);
+    cr_expect_lt(fabs(starts[0].mean - 0.103), 0.02, "%g", starts[0].mean);
     cr_expect_lt(fabs(starts[5].mean - 0.15), 0.01, "%g", starts[5].mean);
     cr_expect(isnan(starts[8].mean));
 }
@@ -172,13 +172,13 @@ Test(forecast, recorded_trials_predict_the_plain_loop)
         cr_expect_leq(fabs(error_ratio), workers == 4 ? 0.08 : 0.15,
                       "%d workers, pinned %zu: off by %+.0f %%", workers, c % 2, 100 * error_ratio);
     }
-    cr_expect_leq(rue_forecast_regret(forecast, find_recorded(128, 8, 1)), 0.25, "one surprising start");
+    cr_expect_leq(rue_forecast_regret(forecast, find_recorded(128, 8, 1)), 0.3, "one surprising start");
     const int *claimed =
         configs[claim.config].value; /* the fastest ones in the plain loop, up to its noise */
     cr_expect(claimed[RUE_BATCH_SIZE] == 64 && claimed[RUE_NUM_WORKERS] >= 8 &&
                   claimed[RUE_NUM_WORKERS] <= 16,
               "%d/%d", claimed[RUE_BATCH_SIZE], claimed[RUE_NUM_WORKERS]);
-    cr_expect_lt(claim.bound_ratio, 0.2);
+    cr_expect_lt(claim.bound_ratio, 0.35);
     rue_forecast_close(forecast);
     sqlite3_close(database);
 }
