@@ -236,7 +236,7 @@ def test_a_trial_far_from_its_repeats_is_marked_and_not_dropped(rue, script):
 
 def test_a_trial_far_from_its_prediction_stays_marked(rue, script):
     """Also where there are too few trials for references, and behind a run of other trials."""
-    one = script(TABLE, load_ns=100000, faults=[far_off(12)])
+    one = script(TABLE, load_ns=100000, faults=[far_off(10)])
     words = ["--strategy", "duel", "--epsilon", "0.01%", "--budget"]
     tune(rue, one, *words, "40trials")
     before = marked(rue)
