@@ -85,8 +85,10 @@ def end(connections, outcome):
     for connection in connections:
         with contextlib.suppress(OSError), connection:
             connection.settimeout(INTERRUPTED_S)
-            connection.sendall((json.dumps(dict(op="end", **outcome)) + "\n").encode())
-            connection.shutdown(socket.SHUT_WR)  # workers that this process forked may have copies
+            try:
+                connection.sendall((json.dumps(dict(op="end", **outcome)) + "\n").encode())
+            finally:
+                connection.shutdown(socket.SHUT_WR)  # workers that this process forked may have copies
 
 
 def follow(connection, runner):

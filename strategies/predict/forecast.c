@@ -70,7 +70,7 @@ static bool has_parts(const struct rue_logged_trial *trial)
     return trial->times.first_batch_s > 0 && trial->times.first_batch_s < trial->times.end_to_end_s;
 }
 
-/* Trials that should start alike: models, and knobs of the queue, do not matter. */
+/* The same for trials that should start in the same time: models, and knobs of the queue, do not matter. */
 static uint64_t start_group(const struct rue_forecast *forecast, const struct rue_logged_trial *trial)
 {
     const struct rue_config *config = &forecast->setup->grid.configs[trial->config];
