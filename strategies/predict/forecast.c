@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "first_batch.h"
 #include "job_time.h"
 #include "random.h"
 
@@ -38,103 +37,34 @@ static bool is_uninformative(const struct rue_forecast *forecast, size_t model, 
 
 /* The posterior's description of a trial, without its result. */
 static struct rue_posterior_trial posterior_trial(const struct rue_forecast *forecast, size_t model,
-                                                  size_t config, uint64_t images,
-                                                  enum rue_prediction_part part, double predicted_s)
+                                                  size_t config, uint64_t images, double predicted_s)
 {
     const struct rue_strategy_setup *setup = forecast->setup;
     struct rue_posterior_trial trial = {
-        .point = rue_prediction_point(forecast->prediction, model, config, images, part)};
+        .point = rue_prediction_point(forecast->prediction, model, config, images)};
     double batches = ceil((double)images / (double)rue_trial_batch(&setup->grid.configs[config]));
     double loading = batch_sd * trial.point.site.amplitude[RUE_AMPLITUDE_LOAD];
     double delay = (setup->runner.round_robin ? process_delay_s : thread_delay_s) / predicted_s;
     double job = (double)rue_setup_images(setup, config, setup->job.images);
     double truncated = truncated_sd * (1 - fmin(1, (double)images / job));
-    if (part == RUE_PART_WHOLE) {
-        double start_s = rue_prediction_first_batch_s(forecast->prediction, model, config, images);
-        trial.fixed_variance = pow(fmin(1, start_s / predicted_s), 2) * forecast->prediction->starts.variance;
-    }
     trial.noise_variance =
         trial_sd * trial_sd + loading * loading / batches + delay * delay + truncated * truncated;
     return trial;
 }
 
-static double first_batch_s(const struct rue_forecast *forecast, const struct rue_logged_trial *trial)
-{
-    return rue_prediction_first_batch_s(forecast->prediction, trial->model, trial->config, trial->images) *
-           exp(rue_prediction_speed(forecast->prediction, trial).load);
-}
-
-/* Whether the first batch and the rest of a trial are known apart. */
-static bool has_parts(const struct rue_logged_trial *trial)
-{
-    return trial->times.first_batch_s > 0 && trial->times.first_batch_s < trial->times.end_to_end_s;
-}
-
-/* The same for trials that should start in the same time: models, and knobs of the queue, do not matter. */
-static uint64_t start_group(const struct rue_forecast *forecast, const struct rue_logged_trial *trial)
-{
-    const struct rue_config *config = &forecast->setup->grid.configs[trial->config];
-    uint64_t group = rue_mix64(trial->node);
-    for (size_t k = 0; k < rue_config_knobs(config)->count; k++)
-        if (k != RUE_PREFETCH_FACTOR && k != RUE_MAX_QUEUE_SIZE && k != RUE_PIN_MEMORY)
-            group = rue_mix64(group ^ (uint64_t)(uint32_t)config->value[k]);
-    return group;
-}
-
-/* The first batches of all joint trials, pooled; freed by the caller. NULL: out of memory. */
-static struct rue_start *pool_starts(struct rue_forecast *forecast, rue_error *error)
-{
-    const struct rue_trial_log *joints = &forecast->prediction->logs[RUE_JOINT];
-    struct rue_start *starts = calloc(joints->count + 1, sizeof *starts);
-    if (!starts) (void)!rue_fail_memory(error, "first batches", joints->count * sizeof *starts);
-    for (size_t i = 0; starts && i < joints->count; i++) {
-        const struct rue_logged_trial *trial = &joints->at[i];
-        bool known = has_parts(trial) &&
-                     !is_uninformative(forecast, trial->model, trial->config, trial->images, trial);
-        starts[i] = (struct rue_start){
-            .group = start_group(forecast, trial),
-            .log_ratio = known ? log(trial->times.first_batch_s / first_batch_s(forecast, trial)) : NAN};
-    }
-    if (starts) forecast->prediction->starts = rue_first_batch_pool(starts, joints->count);
-    return starts;
-}
-
-/* The first batches of a group of trials, by one of them. */
-static void observe_group(struct rue_forecast *forecast, const struct rue_logged_trial *trial,
-                          const struct rue_start *start)
-{
-    struct rue_posterior_trial observed = {.point = rue_prediction_point(forecast->prediction, trial->model,
-                                                                         trial->config, trial->images,
-                                                                         RUE_PART_FIRST_BATCH),
-                                           .log_ratio = start->mean,
-                                           .fixed_variance = start->variance,
-                                           .is_start = true,
-                                           .seconds = trial->seconds,
-                                           .speed = rue_prediction_speed(forecast->prediction, trial),
-                                           .node = trial->node};
-    rue_posterior_add(forecast->posterior, &observed);
-}
-
-/* The rest of a trial after its first batch; the whole trial if that is not known. */
 static void observe_trial(struct rue_forecast *forecast, const struct rue_logged_trial *trial)
 {
     const struct rue_prediction *prediction = forecast->prediction;
     struct rue_speed speed = rue_prediction_speed(prediction, trial);
-    bool parts = has_parts(trial);
-    double start_s = parts ? first_batch_s(forecast, trial) : 0;
-    double predicted_s =
-        rue_prediction_time_s(prediction, trial->model, trial->config, trial->images, speed) - start_s;
+    double predicted_s = rue_prediction_time_s(prediction, trial->model, trial->config, trial->images, speed);
     if (!(predicted_s > 0) || is_uninformative(forecast, trial->model, trial->config, trial->images, trial))
         return;
     struct rue_posterior_trial observed =
-        posterior_trial(forecast, trial->model, trial->config, trial->images,
-                        parts ? RUE_PART_REST : RUE_PART_WHOLE, predicted_s);
-    observed.log_ratio =
-        log((trial->times.end_to_end_s - (parts ? trial->times.first_batch_s : 0)) / predicted_s);
+        posterior_trial(forecast, trial->model, trial->config, trial->images, predicted_s);
+    observed.log_ratio = log(trial->times.end_to_end_s / predicted_s);
     if (rue_speed_differs(speed, initial_speed)) { /* a trial takes at least its compute time at any speed */
         double initial_s =
-            rue_prediction_time_s(prediction, trial->model, trial->config, trial->images, initial_speed) -
-            start_s * exp(-speed.load);
+            rue_prediction_time_s(prediction, trial->model, trial->config, trial->images, initial_speed);
         observed.log_ratio = fmax(observed.log_ratio, log(trial->consumer_s / initial_s) - speed.compute);
     }
     observed.seconds = trial->seconds;
@@ -236,7 +166,7 @@ void rue_forecast_assume(struct rue_forecast *forecast, const struct rue_questio
         predicted_s = rue_prediction_trial_s(forecast->prediction, model, config, question->images);
     if (!(predicted_s > 0)) return;
     struct rue_posterior_trial trial =
-        posterior_trial(forecast, model, config, question->images, RUE_PART_WHOLE, predicted_s);
+        posterior_trial(forecast, model, config, question->images, predicted_s);
     trial.node = question->node;
     trial.seconds = seconds;
     trial.speed = rue_speed_history_at(&forecast->prediction->speeds, SIZE_MAX);
@@ -249,12 +179,10 @@ bool rue_forecast_predict_trial(struct rue_forecast *forecast, size_t model, siz
 {
     double predicted_s = rue_prediction_trial_s(forecast->prediction, model, config, images), mean, variance;
     if (!forecast->posterior || !(predicted_s > 0)) return false;
-    struct rue_posterior_trial trial =
-        posterior_trial(forecast, model, config, images, RUE_PART_WHOLE, predicted_s);
+    struct rue_posterior_trial trial = posterior_trial(forecast, model, config, images, predicted_s);
     rue_posterior_predict(forecast->posterior, &trial.point, &mean, &variance);
     *time_s = predicted_s * exp(mean);
-    *sd = sqrt(variance + trial.noise_variance + trial.fixed_variance +
-               rue_posterior_drift_covariance(&trial, &trial));
+    *sd = sqrt(variance + trial.noise_variance + rue_posterior_drift_covariance(&trial, &trial));
     return true;
 }
 
@@ -273,10 +201,8 @@ static bool find_ineligible(struct rue_forecast *forecast)
         for (size_t m = 0; limit_s > 0 && m < forecast->models; m++) {
             double measured_s = forecast->observed[m * forecast->configs + c].first_batch_s;
             measured_late |= measured_s > limit_s;
-            latest =
-                fmax(latest, isnan(measured_s) ? rue_prediction_first_batch_s(forecast->prediction, m, c,
-                                                                              forecast->setup->job.images)
-                                               : measured_s);
+            latest = fmax(latest, isnan(measured_s) ? rue_prediction_first_batch_s(forecast->prediction, m, c)
+                                                    : measured_s);
         }
         any_measured_late |= measured_late;
         forecast->ineligible[c] = forecast->excluded[c] || latest > limit_s;
@@ -326,29 +252,22 @@ static rue_status restart_posterior(struct rue_forecast *forecast, rue_error *er
                                                           ? prediction->fit->covariance
                                                           : prediction->fit->prior_covariance,
                                         .stop = forecast->setup->stop};
-    struct rue_start *starts = pool_starts(forecast, error);
-    if (!starts) return free(mean), RUE_MEMORY;
     rue_posterior_close(forecast->posterior);
     forecast->posterior = NULL;
     rue_status status = rue_posterior_open(&setup, &forecast->posterior, error);
     free(mean);
     for (size_t i = 0; status == RUE_OK && i < forecast->cells; i++) {
         forecast->points[i] = rue_prediction_point(prediction, i / forecast->configs, i % forecast->configs,
-                                                   forecast->setup->job.images, RUE_PART_WHOLE);
+                                                   forecast->setup->job.images);
         status = rue_setup_check_stop(forecast->setup, error);
     }
     size_t size = status == RUE_OK ? rue_posterior_latent_size(forecast->posterior) : 0;
     double *state = calloc(2 * size + 1, sizeof *state);
-    if (!state) return free(starts), rue_fail_memory(error, "a forecast", 2 * size * sizeof *state);
+    if (!state) return rue_fail_memory(error, "a forecast", 2 * size * sizeof *state);
     free(forecast->latent);
     forecast->latent = state;
     forecast->contrast = state + size;
-    for (size_t i = 0, groups = 0; status == RUE_OK && i < joints->count; i++) {
-        if (starts[i].first == i && isfinite(starts[i].mean) && groups++ < RUE_POSTERIOR_STARTS_MAX)
-            observe_group(forecast, &joints->at[i], &starts[i]);
-        observe_trial(forecast, &joints->at[i]);
-    }
-    free(starts);
+    for (size_t i = 0; status == RUE_OK && i < joints->count; i++) observe_trial(forecast, &joints->at[i]);
     return status;
 }
 
@@ -386,7 +305,7 @@ rue_status rue_forecast_update(struct rue_forecast *forecast, rue_error *error)
     if (status != RUE_OK) return status;
     if (!find_ineligible(forecast))
         return rue_fail(error, RUE_INFEASIBLE, "no configuration runs on every model");
-    status = restart_posterior(forecast, error);
+    if (changed) status = restart_posterior(forecast, error);
     if (status == RUE_OK) status = rue_posterior_update(forecast->posterior, error);
     if (status == RUE_OK) status = relinearise(forecast, error);
     if (status == RUE_OK) update_means(forecast);
@@ -466,8 +385,7 @@ double rue_forecast_variance_reduction(const struct rue_forecast *forecast, size
     const struct rue_trial_log *joints = &forecast->prediction->logs[RUE_JOINT];
     double predicted_s = rue_prediction_trial_s(forecast->prediction, model, config, images);
     if (!(predicted_s > 0) || is_uninformative(forecast, model, config, images, NULL)) return 0;
-    struct rue_posterior_trial trial =
-        posterior_trial(forecast, model, config, images, RUE_PART_WHOLE, predicted_s);
+    struct rue_posterior_trial trial = posterior_trial(forecast, model, config, images, predicted_s);
     trial.node = node;
     size_t last = joints->count;
     while (last > 0 && joints->at[last - 1].node != node) last--;

@@ -235,19 +235,6 @@ static double loader_start_s(const struct rue_pipeline_loader *loader, const str
            param(loader, RUE_PIPELINE_start_worker_s) * config->value[RUE_NUM_WORKERS] + warm_up_s;
 }
 
-static struct rue_pipeline_consumer consumer_beside(const struct rue_pipeline_loader *loader,
-                                                    const struct rue_pipeline_consumer *consumer,
-                                                    const struct rue_config *config)
-{
-    struct rue_pipeline_consumer out = *consumer;
-    if (!consumer->is_model || config->value[RUE_NUM_WORKERS] == 0) return out;
-    out.batch_s *= param(loader, RUE_PIPELINE_model_ratio);
-    out.image_s *= param(loader, RUE_PIPELINE_model_ratio);
-    if (loader->round_robin && !config->value[RUE_PIN_MEMORY])
-        out.image_s += param(loader, RUE_PIPELINE_receive_s);
-    return out;
-}
-
 static bool allocate_pipeline(struct pipeline *pipeline)
 {
     pipeline->ring = 1;
@@ -266,8 +253,7 @@ struct rue_pipeline_times rue_pipeline_predict(const struct rue_pipeline_loader 
                                                const struct rue_pipeline_consumer *consumer,
                                                const struct rue_config *config, uint64_t images)
 {
-    struct rue_pipeline_consumer beside = consumer_beside(loader, consumer, config);
-    struct pipeline pipeline = {.loader = loader, .consumer = &beside, .job.images = images};
+    struct pipeline pipeline = {.loader = loader, .consumer = consumer, .job.images = images};
     struct rue_pipeline_times out = {NAN, NAN, NAN};
     pipeline.job.batch_size = (uint64_t)config->value[RUE_BATCH_SIZE];
     pipeline.job.batches = (images + pipeline.job.batch_size - 1) / pipeline.job.batch_size;

@@ -45,9 +45,7 @@
     X(stop_worker_s, "to stop each worker")                                                   \
     X(inline_ratio, "time of a batch without workers over that of one worker")                \
     X(warm_up_ratio, "delay of a worker's first batch, as a share of the time of its images") \
-    X(beside_ratio, "time of an image while a model runs over the time without one")          \
-    X(model_ratio, "time of a model beside workers over its time alone")                      \
-    X(receive_s, "of the consumer's thread to receive an image that is not pinned")
+    X(beside_ratio, "time of an image while a model runs over the time without one")
 
 enum rue_pipeline_parameter {
 #define X(name, text) RUE_PIPELINE_##name,
@@ -62,12 +60,11 @@ struct rue_pipeline_loader {
     bool round_robin; /* worker i loads every num_workers-th batch; else a free worker loads the next */
 };
 
-/* The consumer's thread needs batch_s + k * image_s for a batch of k images. A model beside workers needs
- * `model` times as much, and receives each image of a process that is not pinned. */
+/* The consumer's thread needs batch_s + k * image_s for a batch of k images. */
 struct rue_pipeline_consumer {
     double batch_s, image_s;
     double cpu_ratio; /* CPUs that it uses: 0 sleeps, 2 computes on two */
-    bool is_model;    /* beside_ratio, model_ratio and receive_s apply */
+    bool is_model;    /* beside_ratio applies */
 };
 
 struct rue_pipeline_times {

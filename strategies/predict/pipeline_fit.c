@@ -36,8 +36,6 @@ static const struct prior_row thread_priors[RUE_PIPELINE_PARAMETER_COUNT] = {
     [RUE_PIPELINE_inline_ratio] = {1, 0.1},
     [RUE_PIPELINE_warm_up_ratio] = {0.1, 2},
     [RUE_PIPELINE_beside_ratio] = {1, 0.3},
-    [RUE_PIPELINE_model_ratio] = {1, 0.1},
-    [RUE_PIPELINE_receive_s] = {1e-9, 0.1},
 };
 static const struct prior_row process_priors[RUE_PIPELINE_PARAMETER_COUNT] = {
     [RUE_PIPELINE_start_s] = {0.1, 1.5},           [RUE_PIPELINE_start_worker_s] = {0.03, 1.5},
@@ -45,8 +43,7 @@ static const struct prior_row process_priors[RUE_PIPELINE_PARAMETER_COUNT] = {
     [RUE_PIPELINE_contention_ratio] = {0.01, 1.5}, [RUE_PIPELINE_storage_s] = {IMAGE_TIME, 2},
     [RUE_PIPELINE_stop_worker_s] = {0.01, 1.5},    [RUE_PIPELINE_jitter_ratio] = {0.05, 1},
     [RUE_PIPELINE_inline_ratio] = {1, 0.5},        [RUE_PIPELINE_warm_up_ratio] = {0.3, 2},
-    [RUE_PIPELINE_beside_ratio] = {1, 0.3},        [RUE_PIPELINE_model_ratio] = {1, 0.1},
-    [RUE_PIPELINE_receive_s] = {2e-5, 2},
+    [RUE_PIPELINE_beside_ratio] = {1, 0.3},
 };
 static const double storage_share = 1.0 / 32; /* of the time per image, without a prior */
 static const double consumer_sd = 3, known_consumer_sd = 0.5;

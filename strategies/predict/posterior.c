@@ -15,12 +15,7 @@ static const double node_sd = 0.03;      /* of the logarithm of a node's times *
 static const double parameter_sd = 0.02; /* added to the prior: no loader has exactly this form */
 static const double scale_sd = 1.2;      /* of the scales' logarithms, prior */
 
-enum {
-    N = RUE_POSTERIOR_TRIALS_MAX + RUE_POSTERIOR_STARTS_MAX,
-    ITERATIONS = 3,
-    CALIBRATION_MIN = 3,
-    DISTURBED_MIN = 6
-};
+enum { N = RUE_POSTERIOR_TRIALS_MAX, ITERATIONS = 3, CALIBRATION_MIN = 3, DISTURBED_MIN = 6 };
 
 /* The grid of hypotheses: scales of the prediction errors and of the noise, relative to those in
  * random_fields.h. Cell scales are at least 1, else bounds would be too small. */
@@ -141,15 +136,10 @@ static double scaled_covariance(const double covariances[RUE_SCALE_COUNT], const
     return sum;
 }
 
-static double ordinary_noise_variance(const struct rue_posterior_trial *trial, const struct scales *scales)
-{
-    return scales->noise * scales->noise * trial->noise_variance + trial->fixed_variance;
-}
-
 static double trial_noise_variance(const struct rue_posterior *gp, size_t trial, const struct scales *scales)
 {
-    return rue_disturbance_variance(gp->disturbed[trial],
-                                    ordinary_noise_variance(&gp->trials[trial], scales));
+    double noise = scales->noise * scales->noise * gp->trials[trial].noise_variance;
+    return rue_disturbance_variance(gp->disturbed[trial], noise);
 }
 
 /* Writes the Cholesky factor of K for `scales`; false if K is not positive definite. */
@@ -235,8 +225,8 @@ static rue_status average_scales(struct rue_posterior *gp, rue_error *error)
 static double disturbance_probability(const struct rue_posterior *gp, const struct rue_posterior_trial *trial,
                                       double residual, double variance)
 {
-    return rue_disturbance_probability(residual,
-                                       sqrt(variance + ordinary_noise_variance(trial, &gp->scales)));
+    double noise = gp->scales.noise * gp->scales.noise * trial->noise_variance;
+    return rue_disturbance_probability(residual, sqrt(variance + noise));
 }
 
 /* Uses each trial's leave-one-out residual and its variance, 1 / (K^-1)_ii. */
@@ -257,15 +247,14 @@ static void restore_consistent(struct rue_posterior *gp)
     for (size_t i = 0; i < gp->count; i++) {
         size_t all = 0, disturbed = 0;
         for (size_t j = 0; j < gp->count; j++) {
-            if (gp->trials[j].is_start || gp->trials[j].point.site.config != gp->trials[i].point.site.config)
-                continue;
+            if (gp->trials[j].point.site.config != gp->trials[i].point.site.config) continue;
             all++;
             disturbed += gp->disturbed[j] > 0.5;
         }
         residual[i] = disturbed >= 2 && 2 * disturbed > all;
     }
     for (size_t i = 0; i < gp->count; i++)
-        if (residual[i] && !gp->trials[i].is_start) gp->disturbed[i] = 0;
+        if (residual[i]) gp->disturbed[i] = 0;
 }
 
 bool rue_posterior_is_last_disturbed(const struct rue_posterior *gp)
@@ -273,29 +262,21 @@ bool rue_posterior_is_last_disturbed(const struct rue_posterior *gp)
     return gp->count > 0 && gp->disturbed[gp->count - 1] > 0.5;
 }
 
-/* Predicts the trials of one configuration from all other ones; returns the error of their mean in standard
- * deviations. `members` [count]: first its `starts`, which are left out, too. */
-static double left_out_residual(struct rue_posterior *gp, const size_t *members, size_t count, size_t starts)
+/* Predicts the trials `members` of one configuration from all others; returns the error of their mean in
+ * standard deviations. */
+static double left_out_residual(struct rue_posterior *gp, const size_t *members, size_t count)
 {
-    double *block = gp->block, whitened[N], ones[N];
+    double *block = gp->block, whitened[N], ones[N], sum = 0, variance = 0;
     for (size_t a = 0; a < count; a++) {
         for (size_t b = 0; b <= a; b++) block[a * N + b] = gp->work[members[a] * N + members[b]];
         whitened[a] = gp->alpha[members[a]];
-        ones[a] = a >= starts;
+        ones[a] = 1;
     }
     if (!factorise(block, N, count)) return 0;
-    solve_lower(block, count, whitened);
-    solve_lower(block, count, ones);
-    return dot(ones, whitened, count) / sqrt(dot(ones, ones, count));
-}
-
-/* Lists the rows of a configuration, of starts or of trials, in `out`; returns their number. */
-static size_t list_rows(const struct rue_posterior *gp, size_t config, bool starts, size_t *out)
-{
-    size_t count = 0;
-    for (size_t i = 0; i < gp->count; i++)
-        if (gp->trials[i].point.site.config == config && gp->trials[i].is_start == starts) out[count++] = i;
-    return count;
+    solve(block, count, whitened);
+    solve(block, count, ones);
+    for (size_t a = 0; a < count; a++) sum += whitened[a], variance += ones[a];
+    return sum / sqrt(variance);
 }
 
 /* Each configuration counts once, because its trials share their prediction error. */
@@ -305,10 +286,11 @@ static void calibrate_posterior(struct rue_posterior *gp)
     double sum = 0;
     gp->calibration = (struct rue_posterior_calibration){.ratio = 1};
     for (size_t i = 0; i < gp->count; i++) {
-        size_t config = gp->trials[i].point.site.config, starts = list_rows(gp, config, true, members);
-        size_t trials = list_rows(gp, config, false, members + starts);
-        if (trials == 0 || members[starts] != i) continue;
-        sum += pow(left_out_residual(gp, members, starts + trials, starts), 2);
+        size_t config = gp->trials[i].point.site.config, count = 0;
+        for (size_t j = 0; j < gp->count; j++)
+            if (gp->trials[j].point.site.config == config) members[count++] = j;
+        if (members[0] != i) continue;
+        sum += pow(left_out_residual(gp, members, count), 2);
         gp->calibration.configs++;
     }
     if (gp->calibration.configs >= CALIBRATION_MIN)
@@ -343,14 +325,12 @@ size_t rue_posterior_trial_count(const struct rue_posterior *gp)
 
 void rue_posterior_add(struct rue_posterior *gp, const struct rue_posterior_trial *trial)
 {
-    size_t count = gp->count, trials = 0;
+    size_t count = gp->count;
     if (count >= N) return;
     double mean, variance;
     rue_posterior_predict(gp, &trial->point, &mean, &variance);
-    if (!isfinite(mean) || !isfinite(variance) || !isfinite(trial->log_ratio)) return;
-    for (size_t i = 0; i < count; i++) trials += !gp->trials[i].is_start;
     gp->disturbed[count] =
-        trials < DISTURBED_MIN
+        count < DISTURBED_MIN
             ? 0
             : disturbance_probability(gp, trial, trial->log_ratio - mean,
                                       variance + rue_posterior_drift_covariance(trial, trial));
@@ -459,7 +439,7 @@ double rue_posterior_variance_reduction(const struct rue_posterior *gp, const do
     double parts[RUE_SCALE_COUNT], cross[N], contrast = rue_posterior_evaluate(gp, latent, &trial->point);
     point_covariance(gp, &trial->point, &trial->point, parts);
     double variance = scaled_covariance(parts, &gp->scales) + rue_posterior_drift_covariance(trial, trial) +
-                      ordinary_noise_variance(trial, &gp->scales);
+                      gp->scales.noise * gp->scales.noise * trial->noise_variance;
     cross_covariances(gp, &trial->point, cross);
     for (size_t i = 0; i < gp->count; i++) {
         double drift = rue_posterior_drift_covariance(trial, &gp->trials[i]);

@@ -30,10 +30,8 @@ struct rue_posterior_trial {
     struct rue_posterior_point point;
     double log_ratio;       /* of measured over predicted time */
     double noise_variance;  /* for a noise scale of 1 */
-    double fixed_variance;  /* of noise that does not depend on the scale */
     double seconds;         /* study time of the trial */
     struct rue_speed speed; /* of the machine then; trials at different speeds share no drift */
-    bool is_start;          /* pooled first batches: no trial that is predicted or disturbed by itself */
     size_t node;            /* of a farm, from 1; trials on different nodes share no drift; 0: no farm */
 };
 
@@ -59,9 +57,9 @@ rue_status rue_posterior_open(const struct rue_posterior_setup *setup, struct ru
                               rue_error *error) RUE_MUST_CHECK;
 void rue_posterior_close(struct rue_posterior *posterior);
 
-/* Conditions on one more trial. Ignored: what exceeds the number of trials and starts, and a trial that makes
- * the covariance matrix singular, for example with a damaged prior. */
-enum { RUE_POSTERIOR_TRIALS_MAX = 240, RUE_POSTERIOR_STARTS_MAX = 80 };
+/* Conditions on one more trial. Ignored: trials after the 240th, and a trial that makes the covariance
+ * matrix singular, for example with a damaged prior. */
+enum { RUE_POSTERIOR_TRIALS_MAX = 240 };
 void rue_posterior_add(struct rue_posterior *posterior, const struct rue_posterior_trial *trial);
 size_t rue_posterior_trial_count(const struct rue_posterior *posterior);
 

@@ -317,10 +317,10 @@ double rue_prediction_time_s(const struct rue_prediction *prediction, size_t mod
     return prediction->fit ? cache_entry(prediction, model, config, images, speed)->times.end_to_end_s : NAN;
 }
 
-double rue_prediction_first_batch_s(const struct rue_prediction *prediction, size_t model, size_t config,
-                                    uint64_t images)
+double rue_prediction_first_batch_s(const struct rue_prediction *prediction, size_t model, size_t config)
 {
-    return cache_entry(prediction, model, config, images, (struct rue_speed){0, 0})->times.first_batch_s;
+    return cache_entry(prediction, model, config, prediction->setup->job.images, (struct rue_speed){0, 0})
+        ->times.first_batch_s;
 }
 
 double rue_prediction_trial_s(const struct rue_prediction *prediction, size_t model, size_t config,
@@ -341,36 +341,27 @@ rue_status rue_prediction_update(struct rue_prediction *prediction, bool *change
     return status;
 }
 
-static double part_s(const struct rue_pipeline_times *times, enum rue_prediction_part part)
-{
-    double first_s = times->first_batch_s, whole_s = times->end_to_end_s;
-    return part == RUE_PART_FIRST_BATCH ? first_s : part == RUE_PART_REST ? whole_s - first_s : whole_s;
-}
-
-/* The gradient of a log time by the logarithms of the parameters: the loader's, and if it is unknown the
+/* The gradient of a log time by the logarithms of the parameters: the loader's, and if `unknown` the
  * consumer's batch_s and image_s, which divide the derivative in proportion to their times. */
-static void fill_slopes(const struct rue_prediction *prediction, const struct rue_posterior_point *point,
-                        const struct rue_pipeline_consumer *consumer, uint64_t images,
-                        enum rue_prediction_part part, double slopes[RUE_POSTERIOR_SLOPES])
+static void fill_slopes(const struct rue_prediction *prediction, const struct rue_pipeline_times *base,
+                        const struct rue_pipeline_consumer *consumer, bool unknown, size_t config,
+                        uint64_t images, double slopes[RUE_POSTERIOR_SLOPES])
 {
     const struct rue_pipeline_loader *loader = &prediction->knowledge->loader;
-    size_t config = point->site.config;
     const struct rue_config *knobs = &prediction->setup->grid.configs[config];
-    struct rue_pipeline_times times = rue_pipeline_predict(loader, consumer, knobs, images);
-    double base_s = part_s(&times, part);
     for (size_t p = 0; p < RUE_LOADER_SLOPES; p++) {
         struct rue_pipeline_loader shifted = *loader;
         shifted.value[p] *= exp(step);
-        times = rue_pipeline_predict(&shifted, consumer, knobs, images);
-        slopes[p] = log(part_s(&times, part) / base_s) / step;
+        slopes[p] =
+            log(rue_pipeline_predict(&shifted, consumer, knobs, images).end_to_end_s / base->end_to_end_s) /
+            step;
     }
-    if (point->consumer >= prediction->fit->consumer_count || has_compute_curve(prediction, point->consumer))
-        return;
+    if (!unknown) return;
     struct rue_pipeline_consumer slower = *consumer;
     slower.batch_s *= exp(step);
     slower.image_s *= exp(step);
-    times = rue_pipeline_predict(loader, &slower, knobs, images);
-    double slope = log(part_s(&times, part) / base_s) / step;
+    double slope =
+        log(rue_pipeline_predict(loader, &slower, knobs, images).end_to_end_s / base->end_to_end_s) / step;
     double images_share = 1 / (1 + consumer->batch_s / (consumer->image_s * batch_size(prediction, config)));
     slopes[RUE_LOADER_SLOPES] = slope * (1 - images_share);
     slopes[RUE_LOADER_SLOPES + 1] = slope * images_share;
@@ -383,45 +374,40 @@ static double clip_share(double share)
 
 /* Slopes are NaN if out of memory. */
 static struct rue_posterior_point linearise(const struct rue_prediction *prediction, size_t model,
-                                            size_t config, uint64_t images, enum rue_prediction_part part)
+                                            size_t config, uint64_t images)
 {
-    size_t index = available_consumer(prediction, model, config),
-           exact = consumer_index(prediction, model, config);
+    size_t index = available_consumer(prediction, model, config);
     struct rue_pipeline_consumer consumer = consumer_at(prediction, model, config);
-    const struct rue_pipeline_times *base =
-        &cache_entry(prediction, model, config, images, (struct rue_speed){0, 0})->times;
-    double base_s = part_s(base, part) * exp(-offset_at(prediction, model, config));
+    struct rue_pipeline_times base =
+        scale_times(cache_entry(prediction, model, config, images, (struct rue_speed){0, 0})->times,
+                    exp(-offset_at(prediction, model, config)));
     struct rue_posterior_point point = {.site = {.model = model, .config = config}, .consumer = index};
+    bool unknown = index < prediction->fit->consumer_count && !has_compute_curve(prediction, index);
     images = rue_setup_images(prediction->setup, config, images);
-    fill_slopes(prediction, &point, &consumer, images, part, point.slopes);
+    fill_slopes(prediction, &base, &consumer, unknown, config, images, point.slopes);
     double batches = ceil((double)images / batch_size(prediction, config)),
            compute_s = batches * consumer.batch_s + (double)images * consumer.image_s;
+    size_t exact = consumer_index(prediction, model, config);
     const struct rue_compute_point *known = rue_compute_curve_find(
         &prediction->knowledge->consumers[exact].curve, batch_size(prediction, config));
     double *amplitude = point.site.amplitude;
     amplitude[RUE_AMPLITUDE_ONE] = 1;
     amplitude[RUE_AMPLITUDE_LOAD] =
         clip_share(point.slopes[RUE_PIPELINE_batch_s] + point.slopes[RUE_PIPELINE_item_s]);
-    if (part != RUE_PART_REST)
-        amplitude[RUE_AMPLITUDE_FIRST] = clip_share(part_s(base, RUE_PART_FIRST_BATCH) / part_s(base, part));
-    if (part != RUE_PART_FIRST_BATCH)
-        amplitude[RUE_AMPLITUDE_COMPUTE] =
-            clip_share(compute_s / base_s) * (known && known->trials > 0 ? 1 : not_measured_factor);
+    amplitude[RUE_AMPLITUDE_FIRST] = clip_share(base.first_batch_s / base.end_to_end_s);
+    amplitude[RUE_AMPLITUDE_COMPUTE] =
+        clip_share(compute_s / base.end_to_end_s) * (known && known->trials > 0 ? 1 : not_measured_factor);
     return point;
 }
 
 struct rue_posterior_point rue_prediction_point(const struct rue_prediction *prediction, size_t model,
-                                                size_t config, uint64_t images, enum rue_prediction_part part)
+                                                size_t config, uint64_t images)
 {
     struct rue_cached_prediction *entry =
         cache_entry(prediction, model, config, images, (struct rue_speed){0, 0});
-    if (part == RUE_PART_WHOLE && !entry->has_point)
-        entry->point = linearise(prediction, model, config, images, part);
-    entry->has_point |= part == RUE_PART_WHOLE;
-    struct rue_posterior_point point =
-        part == RUE_PART_WHOLE ? entry->point : linearise(prediction, model, config, images, part);
-    point.site.amplitude[RUE_AMPLITUDE_FIRST] *= prediction->starts.error;
-    return point;
+    if (!entry->has_point) entry->point = linearise(prediction, model, config, images);
+    entry->has_point = true;
+    return entry->point;
 }
 
 void rue_prediction_prior_mean(const struct rue_prediction *prediction, double *out)
@@ -481,7 +467,6 @@ rue_status rue_prediction_open(const struct rue_strategy_setup *setup, struct ru
     prediction->models = setup->grid.scenario_count;
     prediction->configs = setup->grid.config_count;
     prediction->consumers = 2 * prediction->models;
-    prediction->starts = rue_first_batch_pool(NULL, 0);
     prediction->has_joint = calloc(prediction->consumers, sizeof *prediction->has_joint);
     prediction->cache_count = (prediction->models + 1) * prediction->configs * CACHE_SLOTS;
     prediction->cache = calloc(prediction->cache_count, sizeof *prediction->cache);

@@ -4,7 +4,6 @@
 #ifndef RUE_PREDICTION_H
 #define RUE_PREDICTION_H
 
-#include "first_batch.h"
 #include "knowledge.h"
 #include "pipeline_fit.h"
 #include "posterior.h"
@@ -36,7 +35,6 @@ struct rue_prediction {
     bool *has_joint;                     /* [consumers] a joint trial used it */
     struct rue_pipeline_fit *fit;        /* NULL before the first update */
     bool stale;                          /* there are new trials to fit */
-    struct rue_start_pool starts;        /* of the joint trials; set by the forecast */
     struct rue_cached_prediction *cache; /* [cache_count], [models + 1][configs][slots] */
     size_t cache_count;
 };
@@ -79,9 +77,8 @@ double rue_prediction_time_s(const struct rue_prediction *prediction, size_t mod
 double rue_prediction_trial_s(const struct rue_prediction *prediction, size_t model, size_t config,
                               uint64_t images);
 
-/* Predicted seconds until the first batch of a trial or job of `images`, at the initial speed. */
-double rue_prediction_first_batch_s(const struct rue_prediction *prediction, size_t model, size_t config,
-                                    uint64_t images);
+/* Predicted seconds until the first batch of the job. */
+double rue_prediction_first_batch_s(const struct rue_prediction *prediction, size_t model, size_t config);
 
 /* The parameters as fitted, less the present ones; logarithms. `out` [fit->count]. */
 void rue_prediction_prior_mean(const struct rue_prediction *prediction, double *out);
@@ -100,10 +97,8 @@ rue_status rue_prediction_knowledge(const struct rue_prediction *prediction, str
 rue_status rue_knowledge_from_jobs(const struct rue_strategy_setup *setup, const double *time_s,
                                    struct rue_knowledge **out, rue_error *error) RUE_MUST_CHECK;
 
-/* The point of the posterior for a part of a trial of `images`: its gradient and amplitudes. */
-enum rue_prediction_part { RUE_PART_WHOLE, RUE_PART_FIRST_BATCH, RUE_PART_REST /* after it */ };
+/* The point of the posterior for a trial of `images`: its gradient and amplitudes. */
 struct rue_posterior_point rue_prediction_point(const struct rue_prediction *prediction, size_t model,
-                                                size_t config, uint64_t images,
-                                                enum rue_prediction_part part);
+                                                size_t config, uint64_t images);
 
 #endif

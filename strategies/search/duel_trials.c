@@ -25,8 +25,7 @@ static const double audit_share = 0.1;               /* of the joint trials that
 static const double miscalibrated_audit_share = 0.5; /* the same when predictions are far off */
 static const double baselines_share = 0.1;           /* of the budget, for whole jobs of baselines */
 static const double finalists_share = 0.2;           /* of the budget, for whole jobs of finalists */
-static const double audit_cost_share = 0.01;         /* of the budget, the most expensive audit, unless every
-                                                        trial costs more */
+static const double audit_cost_share = 0.01;         /* of the budget, the most expensive audit */
 static const double min_reduction = 1e-10;           /* of the variance of a mean regret; numerically zero */
 
 static uint64_t length_images(const struct rue_duel *duel, const struct length *length, size_t config)
@@ -325,23 +324,14 @@ static bool push_repeat(struct rue_duel *duel, double limit_s)
     return true;
 }
 
-static double cheapest_s(const struct rue_duel *duel)
-{
-    double least = INFINITY;
-    for (size_t m = 0; m < duel->setup.grid.scenario_count; m++)
-        for (size_t c = 0; c < duel->setup.grid.config_count; c++)
-            if (!duel->forecast->excluded[c])
-                least = fmin(least, rue_duel_cost_s(duel, m, c, rue_duel_shortest_images(duel, c)));
-    return least;
-}
-
 /* Audits: some trials are of random cells, preferably unmeasured ones. They test predictions where the
  * search would not look. Whole jobs if they are cheap. */
 static bool push_audit(struct rue_duel *duel, double limit_s, bool miscalibrated, size_t *audits)
 {
     double joints = (double)duel->joints, share = miscalibrated ? miscalibrated_audit_share : audit_share;
     if ((double)*audits >= fmax(fmin(AUDITS_MIN, joints / 4), share * joints)) return false;
-    limit_s = fmin(limit_s, fmax(audit_cost_share * rue_duel_budget_s(duel), cheapest_s(duel)));
+    ++*audits;
+    limit_s = fmin(limit_s, audit_cost_share * rue_duel_budget_s(duel));
     for (int attempt = 0; attempt < AUDIT_ATTEMPTS; attempt++) {
         size_t untried, model = (size_t)rue_random_below(&duel->seed, duel->setup.grid.scenario_count),
                         config = (size_t)rue_random_below(&duel->seed, duel->setup.grid.config_count);
@@ -355,7 +345,6 @@ static bool push_audit(struct rue_duel *duel, double limit_s, bool miscalibrated
             images = rue_duel_shortest_images(duel, config);
         if (rue_duel_cost_s(duel, model, config, images) > limit_s) continue;
         rue_duel_push_joint(duel, model, config, images, 0);
-        ++*audits;
         return true;
     }
     return false;

@@ -100,7 +100,8 @@ static void push_next_trial(struct search *search, bool look_due)
     double finalists_s = rue_duel_finalists_s(duel, &reserved);
     double remaining_s = rue_duel_remaining_s(duel) - rue_duel_verification_s(duel, leader, &untried),
            available_s = remaining_s - reserve_s - finalists_s;
-    bool stop_search = available_s < 0 || duel->joints >= RUE_POSTERIOR_TRIALS_MAX ||
+    bool stop_search = available_s < 0 ||
+                       rue_posterior_trial_count(duel->forecast->posterior) >= RUE_POSTERIOR_TRIALS_MAX ||
                        rue_duel_lacks_trials(duel, untried + 1 + reserved);
     bool affordable = remaining_s >= 0 && !rue_duel_lacks_trials(duel, untried);
     bool may_stop = search->stop_looks >= STOP_LOOKS && duel->joints >= 2 * duel->setup.grid.scenario_count;
@@ -241,8 +242,7 @@ static bool duel_estimate(void *state, size_t scenario, size_t config, struct ru
     if (duel->status == RUE_OK || stopped ? !is_probed(search) : duel->status != RUE_INFEASIBLE) return false;
     *out = rue_forecast_estimate(duel->forecast, scenario, config);
     out->sd = rue_forecast_sd(duel->forecast, scenario, config);
-    out->first_batch_s =
-        rue_prediction_first_batch_s(duel->forecast->prediction, scenario, config, duel->setup.job.images);
+    out->first_batch_s = rue_prediction_first_batch_s(duel->forecast->prediction, scenario, config);
     return true;
 }
 

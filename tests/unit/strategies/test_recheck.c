@@ -34,8 +34,6 @@ static struct machine make_machine(uint64_t seed)
                                                             [RUE_PIPELINE_batch_s] = 4e-3,
                                                             [RUE_PIPELINE_inline_ratio] = 1,
                                                             [RUE_PIPELINE_beside_ratio] = 1,
-                                                            [RUE_PIPELINE_model_ratio] = 1,
-                                                            [RUE_PIPELINE_receive_s] = 1e-9,
                                                             [RUE_PIPELINE_warm_up_ratio] = 0.05,
                                                             [RUE_PIPELINE_item_s] = 8e-3,
                                                             [RUE_PIPELINE_contention_ratio] = 0.005,

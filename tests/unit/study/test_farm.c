@@ -85,26 +85,24 @@ Test(farm, four_like_nodes_are_three_times_as_fast)
     struct summary one = play_farms(1, 0.06), four = play_farms(4, 0.02);
     cr_assert_leq(four.excess, one.excess + 0.0002, "%.3f and %.3f points", 100 * four.excess,
                   100 * one.excess);
-    cr_assert_leq(four.bound, fmax(one.bound, epsilon), "%.2f and %.2f points", 100 * four.bound,
-                  100 * one.bound);
+    cr_assert_leq(four.bound, one.bound + 0.0005, "%.2f and %.2f points", 100 * four.bound, 100 * one.bound);
     cr_assert_geq(four.held, MACHINES - 1);
     cr_assert_lt(four.latest, 1.05);
     cr_assert_eq(four.dropped, 0);
 }
 
-/* Node 1 of some is spoilt. Whether the bound held. */
-static bool play_one(uint64_t number, size_t lanes, void (*spoil)(struct scripted_runner *node))
+/* Node 1 of some is spoilt. */
+static void play_one(uint64_t number, size_t lanes, void (*spoil)(struct scripted_runner *node))
 {
     farm_open(number, lanes, 0.03, epsilon);
     spoil(&own->scripts[1]);
     const struct rue_claim *claim = farm_play();
     double excess = regrets[claim->config] - least;
     cr_assert_lt(excess, 0.01, "machine %d", (int)number);
-    bool held = excess <= claim->bound_ratio;
+    cr_assert_leq(excess, claim->bound_ratio, "machine %d", (int)number);
     cr_assert_eq(ledger()->dropped_count, 1, "machine %d: %zu dropped", (int)number, ledger()->dropped_count);
     cr_assert_str_eq(ledger()->dropped[0].node, "n1", "machine %d", (int)number);
     scripted_close(own);
-    return held;
 }
 
 static void slow_loading(struct scripted_runner *node)
@@ -137,15 +135,13 @@ Test(farm, drops_only_the_node_that_differs_or_dies)
 {
     static void (*const spoils[])(struct scripted_runner *) = {slow_loading, slow_computing, slow_down, vary,
                                                                die};
-    enum { SPOILS = sizeof spoils / sizeof *spoils };
-    size_t held = 0;
-    for (size_t i = 0; i < 3 * SPOILS; i++) held += play_one(i / SPOILS, 4, spoils[i % SPOILS]);
-    cr_assert_geq(held, 3 * SPOILS - 1, "%zu of %d bounds held", held, 3 * SPOILS);
+    for (uint64_t number = 0; number < 3; number++)
+        for (size_t i = 0; i < sizeof spoils / sizeof *spoils; i++) play_one(number, 4, spoils[i]);
 }
 
 Test(farm, of_two_nodes_the_slower_one_is_dropped)
 {
-    cr_assert(play_one(1, 2, slow_loading));
+    play_one(1, 2, slow_loading);
 }
 
 /* Whether `node` ran whole jobs of the configuration with the model. */

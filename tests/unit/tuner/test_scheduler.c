@@ -225,7 +225,7 @@ Test(scheduler, a_change_is_known_when_the_search_continues)
 {
     own = scripted_open(1, &rue_strategy_duel, 120, 0);
     own->study.setup.goal.search.epsilon_ratio = 1e-4;
-    own->scripts[0].slows = (struct span){14, 10000};
+    own->scripts[0].slows = (struct span){30, 10000};
     run_well();
     cr_assert_eq(ledger()->notice_count, 1);
     struct rue_findings *findings;
