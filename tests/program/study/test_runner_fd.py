@@ -169,23 +169,28 @@ def test_one_that_says_spent_cannot_go_on(serve):
                    "the program that serves the trials cannot make another trial, so no more trials are possible")
 
 
-def test_an_interrupt_ends_it_with_the_results_so_far(rue, serve):
+def interrupt(rue, start):
+    """Interrupts a study whose last trial but one gets no answer."""
     reached = threading.Event()
 
     def hang(answer, ours):
         reached.set()
-    one = serve(fault=fail_at(CELLS - 1, hang))
+    served = start(fault=fail_at(CELLS - 1, hang))
     assert reached.wait(60)
-    code, _, _ = stop(one.process)
-    one.join()
+    code, _, _ = stop(served.process)
+    served.join()
     assert code == 130
     assert [word for word, _ in statuses(rue)] == ["ok"] * (CELLS - 2)
+
+
+def test_an_interrupt_ends_it_with_the_results_so_far(rue, serve):
+    interrupt(rue, serve)
     assert read_json(rue.folder / "out/recommendation.json")["recommendations"]
 
 
 def test_one_that_cannot_work_says_why(serve):
-    assert expect_failure(serve(hello=dict(reason="there are no samples in it")).finish(), 1) == \
-        "rue tune: there are no samples in it"
+    assert expect_failure(serve(hello=dict(reason="the data set has no samples")).finish(), 1) == \
+        "rue tune: the data set has no samples"
     expect_failure(serve(hello="nonsense").finish(), 1, "the program that serves the trials did not answer 'hello' correctly: it sent")
 
 
@@ -284,23 +289,15 @@ def test_a_rank_that_others_wait_for_is_the_one_that_failed(rue, serve_ranks):
 
 
 def test_ranks_that_cannot_work_are_named(serve_ranks):
-    assert expect_failure(serve_ranks(hello=dict(reason="there are no samples in it")).finish(), 1) == \
-        "rue tune: on rank 1: there are no samples in it"
+    assert expect_failure(serve_ranks(hello=dict(reason="the data set has no samples")).finish(), 1) == \
+        "rue tune: on rank 1: the data set has no samples"
     expect_failure(serve_ranks(opened=dict(status="failed", reason="no such folder")).finish(), 3, "on rank 1: ", "no such folder")
     expect_failure(serve_ranks(hello=dict(runner="scripted 2.0")).finish(), 1, "the runner on rank 1 answers 'hello' differently",
                    "the same runner is needed everywhere")
 
 
 def test_an_interrupt_ends_several_ranks(rue, serve_ranks):
-    reached = threading.Event()
-
-    def hang(answer, ours):
-        reached.set()
-    three = serve_ranks(fault=fail_at(CELLS - 1, hang))
-    assert reached.wait(60)
-    code, _, _ = stop(three.process)
-    three.join()
-    assert code == 130 and [word for word, _ in statuses(rue)] == ["ok"] * (CELLS - 2)
+    interrupt(rue, serve_ranks)
 
 
 # ---- models of the runner and of the catalogue in one study ----

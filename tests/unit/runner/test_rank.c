@@ -89,7 +89,7 @@ Test(rank, numbers_that_are_wrong_or_missing_are_refused)
         set(cases[i].variables);
         cr_assert_eq(rue_rank_read(&rank, &error), RUE_USAGE, "%s", cases[i].variables);
         cr_assert(strstr(error.message, cases[i].words), "%s", error.message);
-        cr_assert_eq(strncmp(rank.wrong, error.message, 40), 0, "the tuner is told: %s", rank.wrong);
+        cr_assert_eq(strncmp(rank.wrong, error.message, 40), 0, "the tuner gets it: %s", rank.wrong);
     }
 }
 

@@ -33,18 +33,9 @@ static void begin(void)
 
 TestSuite(study_ranks, .init = begin, .fini = study_end, .timeout = 120);
 
-static void search(void)
-{
-    rue_error error = {0};
-    cr_assert_eq(study_plan(&error), RUE_OK, "%s", error.message);
-    cr_assert_eq(rue_study_perform(study, &error), RUE_OK, "%s", error.message);
-    cr_assert_eq(study->end.ran, RUE_OK, "%s", study->end.why.message);
-    cr_assert_eq(rue_study_findings(study, &findings, &error), RUE_OK, "%s", error.message);
-}
-
 Test(study_ranks, ranks_share_the_job)
 {
-    search();
+    study_search();
     cr_assert_eq(findings->variants[0].job.deployment.ranks, 2);
     cr_assert_eq(findings->variants[0].job.images, 50, "of 100");
     cr_assert_eq(study_best(0)->value[RUE_BATCH_SIZE], 8);
@@ -55,7 +46,7 @@ Test(study_ranks, nodes_of_a_farm_divide_the_trials)
     deployment->launcher.farm = true;
     goal.search.strategy = "duel";
     goal.search.epsilon_ratio = 0.05;
-    search();
+    study_search();
     bool made[3] = {false};
     for (size_t i = 0; i < study->ledger.row_count; i++) made[study->ledger.rows[i].node] = true;
     cr_assert(made[1] && made[2]);
@@ -66,7 +57,7 @@ Test(study_ranks, numbers_of_ranks_are_compared_at_the_same_job_and_at_the_same_
 {
     deployment->numbers = (struct rue_rank_numbers){.count = 2, .at = {1, 2}};
     goal.space.curves = true;
-    search();
+    study_search();
     cr_assert_eq(findings->variant_count, 3);
     cr_assert_eq(findings->variants[0].job.images, 100, "one rank");
     cr_assert_eq(findings->variants[1].job.images, 50, "two ranks share the job");

@@ -24,20 +24,11 @@ static void begin(void)
 
 TestSuite(study_table, .init = begin, .fini = study_end, .timeout = 120);
 
-static void search(void)
-{
-    rue_error error = {0};
-    cr_assert_eq(study_plan(&error), RUE_OK, "%s", error.message);
-    cr_assert_eq(rue_study_perform(study, &error), RUE_OK, "%s", error.message);
-    cr_assert_eq(study->end.ran, RUE_OK, "%s", study->end.why.message);
-    cr_assert_eq(rue_study_findings(study, &findings, &error), RUE_OK, "%s", error.message);
-}
-
 Test(study_table, a_search_of_a_table_is_judged_by_all_its_times)
 {
     double regrets[CONFIGS], least = compute_regrets(&served.machine, regrets), all_s = 0;
     goal.search.strategy = "random";
-    search();
+    study_search();
     for (size_t m = 0; m < MODELS; m++)
         for (size_t c = 0; c < CONFIGS; c++) all_s += truth_s(&served.machine, m, c);
     const struct rue_replayed *replayed = &findings->variants[0].replayed;
@@ -54,7 +45,7 @@ Test(study_table, everything_costs_the_whole_table)
 {
     goal.search.strategy = "grid";
     goal.search.budget = (struct rue_budget){.share = 1.1};
-    search();
+    study_search();
     cr_assert_eq(findings->variants[0].selection->ranked_count, CONFIGS);
     cr_assert_float_eq(findings->variants[0].replayed.mean_regret_ratio,
                        findings->variants[0].replayed.best_mean_regret_ratio, 1e-9);

@@ -238,7 +238,7 @@ Test(scheduler, a_change_is_known_when_the_search_continues)
     own->scripts[0].slows = (struct span){1, 10000};
     cr_assert_eq(ledger()->notice_count, 1, "it is loaded");
     run_well();
-    cr_assert_eq(ledger()->notice_count, 1, "and is no news");
+    cr_assert_eq(ledger()->notice_count, 1, "and is reported once");
     cr_assert(own->study.outcome.variants[0].claimed);
 }
 
@@ -367,7 +367,7 @@ Test(scheduler, a_farm_of_one_lane_ends_alike)
     cr_assert_eq(run(&error), RUE_RUNNER);
     cr_assert_str_eq(error.message, "no node is left: rank 0 (n0) ended its connection");
     const struct rue_ledger_row *last = &ledger()->rows[ledger()->row_count - 1];
-    cr_assert_str_eq(last->trial.result.reason, "the runner ended", "there is no other node to tell from");
+    cr_assert_str_eq(last->trial.result.reason, "the runner ended", "only one node, so it is not named");
 }
 
 Test(scheduler, what_fails_on_one_lane_is_tried_on_another)
