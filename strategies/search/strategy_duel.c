@@ -214,11 +214,14 @@ static void duel_drop(void *state, size_t node, size_t since)
     if (search->duel.status == RUE_OK) update_search(search);
 }
 
-static bool is_late(const struct rue_duel *duel, const struct rue_trial_result *result)
+/* Whether the trial may change which configurations can be recommended. */
+static bool changes_eligibility(const struct rue_duel *duel, size_t config,
+                                const struct rue_trial_result *result)
 {
     double limit_s = duel->setup.job.first_batch_limit_s;
+    if (result->outcome != RUE_TRIAL_OK) return true;
     return limit_s > 0 && result->first_batch_ns != RUE_ABSENT &&
-           (double)result->first_batch_ns > limit_s * 1e9;
+           duel->forecast->ineligible[config] != ((double)result->first_batch_ns > limit_s * 1e9);
 }
 
 static void duel_observe(void *state, const struct rue_question *question,
@@ -230,8 +233,8 @@ static void duel_observe(void *state, const struct rue_question *question,
         search->outdated |= search->phase == DECIDE; /* a probe is repeated */
     else if (rue_question_is_repeated(question, result))
         return;
-    else if (result->outcome != RUE_TRIAL_OK || is_late(&search->duel, result))
-        search->outdated = true; /* it becomes ineligible */
+    else
+        search->outdated |= changes_eligibility(&search->duel, question->config, result);
 }
 
 static bool duel_estimate(void *state, size_t scenario, size_t config, struct rue_estimate *out)
@@ -260,8 +263,10 @@ static bool duel_claim(void *state, size_t config, struct rue_claim *out)
 {
     struct search *search = state;
     struct rue_duel *duel = &search->duel;
+    bool outdated = is_probed(search) && search->outdated;
+    if (outdated && duel->status == RUE_OK) update_search(search);
     if (!is_probed(search) || duel->status != RUE_OK) return false;
-    if (!is_claim_recent(search) || (config != SIZE_MAX && config != search->claim.config))
+    if (outdated || !is_claim_recent(search) || (config != SIZE_MAX && config != search->claim.config))
         renew_claim(search, RUE_FORECAST_CLAIM_DRAWS, config);
     *out = search->claim;
     return true;

@@ -117,7 +117,7 @@ DUEL = make_table(MODELS, [16, 32, 64, 128], [1, 2, 4, 8], lambda m, b, w: 10000
 
 
 @pytest.mark.parametrize("words", [[], ["--objective", "worst"], ["--weights", "ape=3,bee=0.5"],
-                                   ["--max-first-batch", "4ms"], ["--top-n", "2"], ["--set-epsilon", "20%", "--confidence", "80%"]],
+                                   ["--max-first-batch", "8ms"], ["--top-n", "2"], ["--set-epsilon", "20%", "--confidence", "80%"]],
                          ids=["plain", "worst", "weights", "first_batch", "top_n", "set_epsilon"])
 def test_the_bound_of_a_duel_is_shown(rue, script, words):
     one = script(DUEL, load_ns=100000)

@@ -302,6 +302,34 @@ Test(strategy_duel, a_late_configuration_is_replaced)
     cr_assert_leq(latest_s(&machine, outcome.claim.config), 1.05 * machine.first_limit_s);
 }
 
+Test(strategy_duel, what_arrives_in_time_in_the_last_trials_can_be_claimed)
+{
+    const struct rue_strategy_ops *duel = &rue_strategy_duel;
+    struct machine machine = make_machine(2);
+    const size_t late = CONFIGS - 1; /* the largest batch */
+    struct rue_claim claim;
+    struct rue_question ask;
+    void *state;
+    machine.first_limit_s = 0.6 * latest_s(&machine, late);
+    machine.first_excess = -0.5;
+    struct rue_strategy_setup setup = make_setup(&machine, INFINITY, 0.005);
+    cr_assert_eq(duel->open(&setup, &state, NULL), RUE_OK);
+    for (size_t joints = 0; joints < 8 && duel->ask(state, 0, &ask); joints += ask.measure == RUE_JOINT) {
+        struct rue_trial_result result = perform(&machine, &ask);
+        duel->observe(state, &ask, &result);
+    }
+    cr_assert(duel->claim(state, late, &claim));
+    cr_assert(isinf(claim.bound_ratio), "predicted to be late");
+    for (size_t m = 0; m < MODELS; m++) {
+        ask = (struct rue_question){.measure = RUE_JOINT, .scenario = m, .config = late, .images = JOB};
+        struct rue_trial_result result = perform(&machine, &ask);
+        duel->observe(state, &ask, &result);
+    }
+    cr_assert(duel->claim(state, late, &claim));
+    cr_assert(claim.verified && isfinite(claim.bound_ratio));
+    duel->close(state);
+}
+
 Test(strategy_duel, gives_no_bound_if_every_first_batch_is_late)
 {
     static struct outcome outcome;
