@@ -170,20 +170,18 @@ static rue_status fill_facts(struct rue_record *record, const struct rue_store_t
     return rue_tally_copy_text(&record->tally, label, &facts->label, error);
 }
 
-static struct rue_tally_trial judge_trial(const struct rue_store_trial *trial)
+static struct rue_ledger_row judge_trial(const struct rue_store_trial *trial)
 {
-    const struct rue_trial_result *result = &trial->result;
+    struct rue_ledger_row judged = {
+        .trial = {.config = trial->config, .images = trial->requested_images, .result = trial->result}};
+    struct rue_trial_result *result = &judged.trial.result;
     uint64_t job = trial->scenario.job_images;
-    struct rue_tally_trial judged = {.config = trial->config,
-                                     .outcome = result->outcome,
-                                     .images = trial->requested_images,
-                                     .reason = result->reason};
     if (result->outcome != RUE_TRIAL_OK) return judged;
-    judged.time_ns = job ? rue_job_time_ns(result, job, trial->scenario.workload.drop_last, &judged.predicted)
+    judged.cost_ns = job ? rue_job_time_ns(result, job, trial->scenario.workload.drop_last, &judged.predicted)
                          : (double)result->end_to_end_ns;
-    if (isfinite(judged.time_ns) && judged.time_ns > 0) return judged;
-    judged.outcome = RUE_TRIAL_FAILED;
-    judged.reason = RUE_JOB_TIME_UNKNOWN;
+    if (isfinite(judged.cost_ns) && judged.cost_ns > 0) return judged;
+    result->outcome = RUE_TRIAL_FAILED;
+    snprintf(result->reason, sizeof result->reason, "%s", RUE_JOB_TIME_UNKNOWN);
     return judged;
 }
 
@@ -204,16 +202,16 @@ static bool is_discarded(const struct rue_record *record, const struct rue_store
 static rue_status add_joint(struct rue_record *record, const struct rue_store_trial *trial, rue_error *error)
 {
     struct rue_tally *tally = &record->tally;
-    struct rue_tally_trial judged = judge_trial(trial);
+    struct rue_ledger_row judged = judge_trial(trial);
     size_t variant = rue_record_variant(record, trial);
     bool created;
     record->other_trials += variant == RUE_NONE;
     if (variant == RUE_NONE || is_discarded(record, trial)) return RUE_OK;
     memcpy(record->recorded, trial->recorded, sizeof record->recorded);
-    rue_status status =
-        rue_tally_find_group(tally, record->last->at[variant].found.scenario, &judged.group, &created, error);
+    rue_status status = rue_tally_find_group(tally, record->last->at[variant].found.scenario, &judged.variant,
+                                             &created, error);
     if (status != RUE_OK) return status;
-    struct rue_variant_findings *facts = &tally->groups[judged.group];
+    struct rue_variant_findings *facts = &tally->groups[judged.variant];
     if (created) status = fill_facts(record, trial, facts, error);
     if (status == RUE_OK) status = rue_tally_add_trial(tally, &judged, trial->scenario.model, error);
     rue_findings_count_trial(facts, &trial->result);

@@ -1,7 +1,6 @@
 #include "table_study.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -42,23 +41,17 @@ static struct rue_store_scenario make_scenario(const struct table_study *study,
 static void make_row(const struct table_study *study, size_t index, struct rue_trial_row *out)
 {
     const struct rue_tally *tally = &study->table->tally;
-    const struct rue_tally_trial *trial = &tally->trials[index];
-    const struct rue_variant_findings *group = &tally->groups[trial->group];
+    const struct rue_ledger_row *row = &tally->trials[index];
+    const struct rue_variant_findings *group = &tally->groups[row->variant];
     *out = (struct rue_trial_row){.id = index + 1,
                                   .request = {.measure = RUE_JOINT,
                                               .variant = make_scenario(study, group).variant,
-                                              .config = trial->config,
+                                              .config = row->trial.config,
                                               .images = group->job.images,
                                               .job_images = group->job.images},
-                                  .result = rue_trial_result_empty(),
+                                  .result = row->trial.result,
                                   .label = group->label};
-    snprintf(out->request.model, sizeof out->request.model, "%s", tally->models.texts[trial->model]);
-    out->result.outcome = trial->outcome;
-    out->result.config = trial->config;
-    snprintf(out->result.reason, sizeof out->result.reason, "%s", trial->reason ? trial->reason : "");
-    if (trial->outcome != RUE_TRIAL_OK) return;
-    out->result.end_to_end_ns = llround(trial->time_ns);
-    if (group->job.images) out->result.images = (int64_t)group->job.images;
+    snprintf(out->request.model, sizeof out->request.model, "%s", tally->models.texts[row->model]);
 }
 
 static bool table_row_at(void *context, size_t index, struct rue_trial_row *out)
@@ -96,7 +89,7 @@ static rue_status add_trials(const struct table_study *study, rue_error *error)
     for (size_t i = stored; status == RUE_OK && i < tally->trial_count; i++) {
         struct rue_trial_row row;
         make_row(study, i, &row);
-        struct rue_store_scenario scenario = make_scenario(study, &tally->groups[tally->trials[i].group]);
+        struct rue_store_scenario scenario = make_scenario(study, &tally->groups[tally->trials[i].variant]);
         memcpy(scenario.model, row.request.model, sizeof scenario.model);
         if (rue_interrupt_status() != RUE_OK) return rue_fail(error, rue_interrupt_status(), "interrupted");
         struct rue_store_trial trial = rue_store_make_trial(&scenario, &row.request);
@@ -161,8 +154,7 @@ static rue_status check_table(const struct rue_table *table, const struct rue_fi
         return rue_fail(error, RUE_DATA, "%s has %zu data modes, but a study has at most %d: split the table",
                         table->name, findings->variant_count, RUE_JSON_VARIANTS_MAX);
     for (size_t i = 0; i < table->tally.trial_count; i++)
-        if (table->tally.trials[i].outcome == RUE_TRIAL_OK &&
-            !rue_trial_field_is_valid(table->tally.trials[i].time_ns))
+        if (!rue_trial_field_is_valid(table->tally.trials[i].cost_ns))
             return rue_fail(error, RUE_DATA,
                             "%s has a time of 9 years or more, which a study cannot hold: check the unit",
                             table->name);

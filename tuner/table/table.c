@@ -171,9 +171,9 @@ static bool is_mistyped_number(const char *text)
 }
 
 /* A word instead of a time makes the trial a failed one, with the word as its reason. */
-static rue_status read_time(struct row *row, bool is_ok, struct rue_tally_trial *trial, char *reason,
-                            size_t bytes, rue_error *error)
+static rue_status read_time(struct row *row, bool is_ok, struct rue_ledger_row *out, rue_error *error)
 {
+    struct rue_trial_result *result = &out->trial.result;
     enum rue_column column = row->table->columns.time;
     const char *text = cell_text(row, column);
     double number;
@@ -182,7 +182,8 @@ static rue_status read_time(struct row *row, bool is_ok, struct rue_tally_trial 
         if (!(ns > 0)) return fail_cell(row, column, "is not a positive time", error);
         if (ns < 1 || ns > TIME_NS_MAX)
             return fail_cell(row, column, "is not a time between 1 ns and 285 years", error);
-        trial->time_ns = ns;
+        out->cost_ns = ns;
+        result->end_to_end_ns = llround(ns);
         row->any_time = true;
         return RUE_OK;
     }
@@ -190,12 +191,12 @@ static rue_status read_time(struct row *row, bool is_ok, struct rue_tally_trial 
         return fail_cell(row, column,
                          "is not a number: write it with a decimal point, without a unit or commas", error);
     if (is_ok) return fail_cell(row, column, "is not a time, but the status is ok", error);
-    trial->outcome = is_out_of_memory(text) ? RUE_TRIAL_INFEASIBLE : RUE_TRIAL_FAILED;
-    if (reason[0]) return RUE_OK;
+    result->outcome = is_out_of_memory(text) ? RUE_TRIAL_INFEASIBLE : RUE_TRIAL_FAILED;
+    if (result->reason[0]) return RUE_OK;
     if (*text)
-        snprintf(reason, bytes, "the time is '%.80s'", text);
+        snprintf(result->reason, sizeof result->reason, "the time is '%.80s'", text);
     else
-        snprintf(reason, bytes, "the time is empty");
+        snprintf(result->reason, sizeof result->reason, "the time is empty");
     if (!*text || is_out_of_memory(text) || row->first_word_line) return RUE_OK;
     row->first_word_line = row->record.line;
     snprintf(row->first_word, sizeof row->first_word, "%s", text);
@@ -250,33 +251,31 @@ static bool skip_row(const struct row *row, int outcome, uint64_t requested, uin
 
 static rue_status read_row(struct row *row, rue_error *error)
 {
-    struct rue_tally_trial trial = {.outcome = RUE_TRIAL_OK};
-    char reason[RUE_REASON_BYTES];
+    struct rue_ledger_row read = {.trial = {.measure = RUE_JOINT, .result = rue_trial_result_empty()}};
+    struct rue_trial_result *result = &read.trial.result;
+    const char *model = cell_text(row, RUE_COLUMN_MODEL), *reason = cell_text(row, RUE_COLUMN_REASON);
     uint64_t job, requested;
     int outcome;
-    snprintf(reason, sizeof reason, "%s",
-             cell_text(row, RUE_COLUMN_REASON) ? cell_text(row, RUE_COLUMN_REASON) : "");
+    snprintf(result->reason, sizeof result->reason, "%s", reason ? reason : "");
     rue_status status = read_status(row, &outcome, error);
     if (status == RUE_OK) status = read_count(row, RUE_COLUMN_JOB_IMAGES, &job, error);
     if (status == RUE_OK) status = read_count(row, RUE_COLUMN_REQUESTED_IMAGES, &requested, error);
     if (status != RUE_OK || skip_row(row, outcome, requested, job)) return status;
     if (job == 0) job = requested; /* no job is given: the trial is a whole job */
     for (int k = 0; status == RUE_OK && k < RUE_OWN_KNOB_COUNT; k++)
-        status = read_knob(row, k, &trial.config.value[k], error);
-    const char *model = cell_text(row, RUE_COLUMN_MODEL);
+        status = read_knob(row, k, &read.trial.config.value[k], error);
     if (status == RUE_OK && model && !*model) return fail_cell(row, RUE_COLUMN_MODEL, "is empty", error);
     if (status == RUE_OK && model && strlen(model) >= RUE_MODEL_NAME_BYTES)
         return fail_cell(row, RUE_COLUMN_MODEL, "is too long: shorten it", error);
-    if (outcome > RUE_TRIAL_OK) trial.outcome = (enum rue_outcome)outcome;
-    if (status == RUE_OK && trial.outcome == RUE_TRIAL_OK)
-        status = read_time(row, outcome == RUE_TRIAL_OK, &trial, reason, sizeof reason, error);
-    if (status == RUE_OK) status = find_group(row, job, &trial.group, error);
+    result->config = read.trial.config;
+    result->outcome = outcome > RUE_TRIAL_OK ? (enum rue_outcome)outcome : RUE_TRIAL_OK;
+    if (status == RUE_OK && result->outcome == RUE_TRIAL_OK)
+        status = read_time(row, outcome == RUE_TRIAL_OK, &read, error);
+    if (status == RUE_OK) status = find_group(row, job, &read.variant, error);
     if (status != RUE_OK) return status;
-    struct rue_trial_result result = rue_trial_result_empty();
-    result.outcome = trial.outcome;
-    rue_findings_count_trial(&row->table->tally.groups[trial.group], &result);
-    trial.reason = reason;
-    return rue_tally_add_trial(&row->table->tally, &trial, model ? model : RUE_TABLE_MODEL, error);
+    if (result->outcome == RUE_TRIAL_OK && job) result->images = (int64_t)job;
+    rue_findings_count_trial(&row->table->tally.groups[read.variant], result);
+    return rue_tally_add_trial(&row->table->tally, &read, model ? model : RUE_TABLE_MODEL, error);
 }
 
 static rue_status check_width(const struct row *row, rue_error *error)

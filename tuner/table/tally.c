@@ -34,21 +34,19 @@ rue_status rue_tally_copy_text(struct rue_tally *tally, const char *text, const 
     return status;
 }
 
-rue_status rue_tally_add_trial(struct rue_tally *tally, const struct rue_tally_trial *trial,
-                               const char *model, rue_error *error)
+rue_status rue_tally_add_trial(struct rue_tally *tally, const struct rue_ledger_row *trial, const char *model,
+                               rue_error *error)
 {
-    assert(trial->group < tally->group_count);
+    assert(trial->variant < tally->group_count);
     rue_status status = rue_array_grow(&tally->trials, &tally->trial_capacity, tally->trial_count + 1,
                                        sizeof *tally->trials, "trials", error);
     if (status != RUE_OK) return status;
-    struct rue_tally_trial *copy = &tally->trials[tally->trial_count];
+    struct rue_ledger_row *copy = &tally->trials[tally->trial_count];
     *copy = *trial;
+    rue_trial_result_drop_lists(&copy->trial.result);
     status = rue_names_number(&tally->models, model, &copy->model, error);
-    if (status == RUE_OK)
-        status = rue_tally_copy_text(tally, trial->reason ? trial->reason : "", &copy->reason, error);
-    if (status != RUE_OK) return status;
-    tally->trial_count++;
-    return RUE_OK;
+    tally->trial_count += status == RUE_OK;
+    return status;
 }
 
 void rue_tally_close(struct rue_tally *tally)
@@ -65,20 +63,20 @@ void rue_tally_close(struct rue_tally *tally)
  * added. */
 static int compare_trials(const void *left, const void *right)
 {
-    const struct rue_tally_trial *a = *(const struct rue_tally_trial *const *)left,
-                                 *b = *(const struct rue_tally_trial *const *)right;
-    if (a->group != b->group) return a->group < b->group ? -1 : 1;
-    int order = rue_config_compare(&a->config, &b->config);
+    const struct rue_ledger_row *a = *(const struct rue_ledger_row *const *)left,
+                                *b = *(const struct rue_ledger_row *const *)right;
+    if (a->variant != b->variant) return a->variant < b->variant ? -1 : 1;
+    int order = rue_config_compare(&a->trial.config, &b->trial.config);
     if (order != 0) return order;
     if (a->model != b->model) return a->model < b->model ? -1 : 1;
-    if (a->images != b->images) return a->images > b->images ? -1 : 1;
+    if (a->trial.images != b->trial.images) return a->trial.images > b->trial.images ? -1 : 1;
     return a < b ? -1 : a > b;
 }
 
 /* One group's trials, sorted as above. */
 struct slice {
     const struct rue_tally *tally;
-    const struct rue_tally_trial **trials;
+    const struct rue_ledger_row **trials;
     size_t count;
     const size_t *by_name; /* [models of the tally] their numbers, ordered by name */
     size_t *local;         /* [models of the tally] number in the group's matrix; RUE_NONE: not in it */
@@ -99,8 +97,9 @@ static rue_status open_group_matrix(const struct slice *slice, struct rue_cost_m
     for (size_t m = 0; m < models->count; m++) slice->local[m] = RUE_NONE;
     for (size_t i = 0; i < slice->count; i++) {
         slice->local[slice->trials[i]->model] = 0;
-        if (i == 0 || rue_config_compare(&slice->trials[i]->config, &slice->trials[i - 1]->config) != 0)
-            configs[config_count++] = slice->trials[i]->config;
+        if (i == 0 ||
+            rue_config_compare(&slice->trials[i]->trial.config, &slice->trials[i - 1]->trial.config) != 0)
+            configs[config_count++] = slice->trials[i]->trial.config;
     }
     for (size_t i = 0; i < models->count; i++) {
         size_t m = slice->by_name[i];
@@ -126,13 +125,14 @@ static rue_status fill_cell(const struct slice *slice, size_t first, size_t end,
     uint64_t longest = 0;
     bool predicted = false;
     for (size_t i = first; i < end; i++) {
-        const struct rue_tally_trial *trial = slice->trials[i];
-        if (trial->outcome != RUE_TRIAL_OK) {
-            rue_cost_matrix_add_failure(matrix, model, config, trial->outcome, trial->reason);
+        const struct rue_ledger_row *row = slice->trials[i];
+        const struct rue_trial_result *result = &row->trial.result;
+        if (result->outcome != RUE_TRIAL_OK) {
+            rue_cost_matrix_add_failure(matrix, model, config, result->outcome, result->reason);
             continue;
         }
-        if (count == 0) longest = trial->images, predicted = trial->predicted;
-        if (trial->images == longest) slice->times[count++] = trial->time_ns;
+        if (count == 0) longest = row->trial.images, predicted = row->predicted;
+        if (row->trial.images == longest) slice->times[count++] = row->cost_ns;
     }
     if (count == 0) return RUE_OK;
     return rue_cost_matrix_add_repeats(matrix, model, config, slice->times, count, predicted, error);
@@ -143,11 +143,12 @@ static rue_status fill_matrix(const struct slice *slice, struct rue_cost_matrix 
     rue_status status = RUE_OK;
     size_t config = 0;
     for (size_t first = 0, end; status == RUE_OK && first < slice->count; first = end) {
-        const struct rue_tally_trial *trial = slice->trials[first];
-        if (first && rue_config_compare(&trial->config, &slice->trials[first - 1]->config) != 0) config++;
+        const struct rue_ledger_row *row = slice->trials[first];
+        const struct rue_config *own = &row->trial.config;
+        if (first && rue_config_compare(own, &slice->trials[first - 1]->trial.config) != 0) config++;
         for (end = first + 1; end < slice->count; end++)
-            if (slice->trials[end]->model != trial->model ||
-                rue_config_compare(&slice->trials[end]->config, &trial->config) != 0)
+            if (slice->trials[end]->model != row->model ||
+                rue_config_compare(&slice->trials[end]->trial.config, own) != 0)
                 break;
         status = fill_cell(slice, first, end, config, matrix, error);
     }
@@ -161,7 +162,7 @@ static rue_status fill_tally_variant(const struct slice *slice, struct rue_varia
     rue_status status = open_group_matrix(slice, &matrix, error);
     if (status == RUE_OK) status = fill_matrix(slice, matrix, error);
     if (status != RUE_OK) return rue_cost_matrix_close(matrix), status;
-    *out = slice->tally->groups[slice->trials[0]->group];
+    *out = slice->tally->groups[slice->trials[0]->variant];
     out->models_unnamed &= matrix->model_count == 1;
     out->matrix = matrix;
     return RUE_OK;
@@ -177,7 +178,7 @@ static rue_status fill_variants(const struct rue_tally *tally, struct rue_findin
                                 rue_error *error)
 {
     rue_status status = RUE_OK;
-    const struct rue_tally_trial **sorted = malloc((tally->trial_count + 1) * sizeof *sorted);
+    const struct rue_ledger_row **sorted = malloc((tally->trial_count + 1) * sizeof *sorted);
     size_t *by_name = malloc((tally->models.count + 1) * sizeof *by_name);
     struct slice slice = {.tally = tally,
                           .by_name = by_name,
@@ -193,7 +194,7 @@ static rue_status fill_variants(const struct rue_tally *tally, struct rue_findin
     for (size_t i = 0; i < count; i++) sorted[i] = &tally->trials[i];
     qsort(sorted, count, sizeof *sorted, compare_trials);
     for (size_t first = 0, end; status == RUE_OK && first < count; first = end) {
-        for (end = first + 1; end < count && sorted[end]->group == sorted[first]->group;) end++;
+        for (end = first + 1; end < count && sorted[end]->variant == sorted[first]->variant;) end++;
         slice.trials = sorted + first;
         slice.count = end - first;
         status = fill_tally_variant(&slice, &findings->variants[findings->variant_count], error);
