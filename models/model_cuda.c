@@ -138,7 +138,7 @@ static rue_status fail_gpu_memory(struct cuda_model *model, const struct rue_cud
     if (model->module->device(&device, message) != RUE_CUDA_OK) device = model->device;
     return rue_fail(error, RUE_INFEASIBLE,
                     "%s: a batch of %u images needs %s of GPU memory (weights %s, activations %s, %d batches "
-                    "of images %s), but %s has %s free",
+                    "of images %s), but %s has %s free; use smaller batches",
                     model->profile.name, plan->images,
                     rue_format_bytes(weight_bytes + activation_bytes + input_bytes, need, sizeof need),
                     rue_format_bytes(weight_bytes, weights, sizeof weights),

@@ -248,11 +248,11 @@ static rue_status fail_memory(const struct host *host, size_t images, size_t byt
                               rue_error *error)
 {
     char needed[RUE_UNIT_TEXT_BYTES], left[RUE_UNIT_TEXT_BYTES];
-    return rue_fail(
-        error, RUE_INFEASIBLE,
-        "a batch of %zu images of %s needs %s of memory for its activations, but only %s are free", images,
-        host->name, rue_format_bytes(bytes, needed, sizeof needed),
-        rue_format_bytes(available, left, sizeof left));
+    return rue_fail(error, RUE_INFEASIBLE,
+                    "a batch of %zu images of %s needs %s of memory for its activations, but only %s are "
+                    "free; use smaller batches",
+                    images, host->name, rue_format_bytes(bytes, needed, sizeof needed),
+                    rue_format_bytes(available, left, sizeof left));
 }
 
 /* Fills the arrays, so that their pages are allocated. A smaller last batch fits as well. */

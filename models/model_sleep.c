@@ -13,10 +13,11 @@ struct sleeper {
 
 static rue_status fail_large_batch(const struct rue_profile *profile, size_t images, rue_error *error)
 {
-    return rue_fail(
-        error, RUE_INFEASIBLE,
-        "a batch of %zu images does not fit into the memory of %s, which holds at most %" PRIu64 " of %s",
-        images, profile->device[0] ? profile->device : "its device", profile->largest_batch, profile->name);
+    return rue_fail(error, RUE_INFEASIBLE,
+                    "a batch of %zu images does not fit into the memory of %s, which holds at most %" PRIu64
+                    " of %s; use smaller batches",
+                    images, profile->device[0] ? profile->device : "its device", profile->largest_batch,
+                    profile->name);
 }
 
 /* The ticket is the time at which the batch is finished. */

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "advice.h"
+
 struct helper {
     struct rue_thread_team *team;
     size_t member;
@@ -56,8 +58,8 @@ rue_status rue_thread_team_open(size_t members, struct rue_thread_team **out, ru
         int refused = pthread_create(&helper->thread, NULL, run_helper, helper);
         if (!refused) continue;
         rue_thread_team_close(team);
-        return rue_fail(error, RUE_INFEASIBLE, "cannot start %zu threads for a model: %s", members,
-                        strerror(refused));
+        return rue_fail(error, RUE_INFEASIBLE, "cannot start %zu threads for a model: %s%s", members,
+                        strerror(refused), rue_advice(refused));
     }
     *out = team;
     return RUE_OK;

@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <stddef.h>
-#include <string.h>
 
 static const struct {
     int error_number;
@@ -27,11 +26,4 @@ const char *rue_advice_or(int error_number, const char *otherwise)
 const char *rue_advice(int error_number)
 {
     return rue_advice_or(error_number, "");
-}
-
-bool rue_advice_given(const char *message)
-{
-    for (size_t i = 0; i < sizeof advices / sizeof *advices; i++)
-        if (strstr(message, advices[i].text)) return true;
-    return false;
 }

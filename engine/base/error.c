@@ -1,8 +1,11 @@
 #include "error.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+
+#include "advice.h"
 
 /* Holds two of the longest paths and some text. */
 enum { TEXT_BYTES = 12288 };
@@ -36,7 +39,8 @@ void rue_error_shorten(const char *text, char *out, size_t bytes)
 
 rue_status rue_fail_memory(rue_error *error, const char *purpose, unsigned long long bytes)
 {
-    return rue_fail(error, RUE_MEMORY, "cannot allocate %llu bytes for %s", bytes, purpose);
+    return rue_fail(error, RUE_MEMORY, "cannot allocate %llu bytes for %s%s", bytes, purpose,
+                    rue_advice(ENOMEM));
 }
 
 void rue_error_clear(rue_error *error)

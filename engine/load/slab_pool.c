@@ -63,10 +63,11 @@ rue_status rue_slab_pool_open(struct rue_slab_pool *pool, const struct rue_slab_
     for (; pool->count < count; pool->count++) {
         struct rue_batch *slab = &pool->slabs[pool->count];
         if (!allocate_slab(pool, batch_size, slab))
-            return rue_fail(error, RUE_INFEASIBLE,
-                            "could allocate only %zu of %zu batch buffers of %zu bytes%s%s", pool->count,
-                            count, slab_bytes, allocator->memory_kind ? " of " : "",
-                            allocator->memory_kind ? allocator->memory_kind : "");
+            return rue_fail(
+                error, RUE_INFEASIBLE,
+                "could allocate only %zu of %zu batch buffers of %zu bytes%s%s; use smaller batches",
+                pool->count, count, slab_bytes, allocator->memory_kind ? " of " : "",
+                allocator->memory_kind ? allocator->memory_kind : "");
         pool->free[pool->free_count++] = slab;
     }
     return RUE_OK;

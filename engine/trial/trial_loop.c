@@ -353,8 +353,8 @@ static rue_status open_resident(struct run *run, size_t count, const struct rue_
     out->images = out->labels ? slabs->allocate(slabs->context, bytes) : NULL;
     result->batch_compute_ns = calloc(count, sizeof *result->batch_compute_ns);
     if (!out->images && slabs->memory_kind)
-        return rue_fail(error, RUE_INFEASIBLE, "could not allocate %zu bytes of %s", bytes,
-                        slabs->memory_kind);
+        return rue_fail(error, RUE_INFEASIBLE, "could not allocate %zu bytes of %s; use smaller batches",
+                        bytes, slabs->memory_kind);
     return out->images && result->batch_compute_ns ? RUE_OK
                                                    : rue_fail_memory(error, "a resident batch", bytes);
 }
@@ -435,7 +435,7 @@ void rue_trial_run(const struct rue_trial_start *start, const struct rue_trial_r
     result->outcome = status_outcome(status);
     result->data_fault = status == RUE_DATA;
     result->spent = status == RUE_INTERNAL;
-    /* The limit was not the reason, so the system refused. */
+    /* The limit was not the reason, so the system refused; the reason says what to do. */
     bool fits = fits_limit(request, rue_model_in_flight(model));
     if (result->outcome == RUE_TRIAL_INFEASIBLE && fits) result->refused = 1;
     if (status == RUE_OK && model->ops->caveat)

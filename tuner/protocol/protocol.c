@@ -1,11 +1,13 @@
 #include "protocol.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "advice.h"
 #include "json_document.h"
 #include "json_fields.h"
 #include "knob_json.h"
@@ -204,9 +206,10 @@ char *rue_protocol_encode_failure(json_t *id, rue_status status, const char *rea
 {
     bool infeasible = status == RUE_INFEASIBLE || status == RUE_MEMORY;
     enum rue_outcome outcome = infeasible ? RUE_TRIAL_INFEASIBLE : RUE_TRIAL_FAILED;
-    return dump_line(json_pack("{s:O?, s:s, s:o, s:o*}", "id", id, "status", rue_outcome_names[outcome],
+    return dump_line(json_pack("{s:O?, s:s, s:o, s:o*, s:o*}", "id", id, "status", rue_outcome_names[outcome],
                                "reason", rue_json_text(reason), data_fault,
-                               status == RUE_DATA ? json_true() : NULL));
+                               status == RUE_DATA ? json_true() : NULL, "refused",
+                               infeasible ? json_integer(1) : NULL));
 }
 
 char *rue_protocol_encode_refusal(const char *reason)
@@ -370,12 +373,14 @@ rue_status rue_protocol_decode_opened(const json_t *reply, struct rue_opened *ou
     if (status && strcmp(status, rue_outcome_names[RUE_TRIAL_OK]) != 0) {
         const char *reason = json_string_value(json_object_get(reply, "reason"));
         bool infeasible = strcmp(status, rue_outcome_names[RUE_TRIAL_INFEASIBLE]) == 0,
-             usage = strcmp(status, usage_word) == 0;
+             usage = strcmp(status, usage_word) == 0,
+             refused = json_integer_value(json_object_get(reply, "refused")) == 1;
         return rue_fail(error,
                         infeasible ? RUE_INFEASIBLE
                         : usage    ? RUE_USAGE
                                    : RUE_DATA,
-                        "%s", reason ? reason : "it sent no \"reason\"");
+                        "%s%s", reason ? reason : "it sent no \"reason\"",
+                        infeasible && !refused ? rue_advice(ENOMEM) : "");
     }
     rue_json_read_fields(&reader, reply, opened_fields, out);
     const char *note = json_string_value(json_object_get(reply, "note"));

@@ -62,19 +62,18 @@ static bool table_row_at(void *context, size_t index, struct rue_trial_row *out)
     return true;
 }
 
-/* Counts the trials of this table in the store. */
+/* Counts the trials of this table in the store. A table's trials are of no machine. */
 static rue_status count_stored(const struct table_study *study, size_t *out, rue_error *error)
 {
-    static const char own[] = RUE_TABLE_LOADER " ";
     struct rue_store_trial trial;
     for (bool found = true; found;) {
         rue_status status = rue_store_next_trial(study->store, &found, &trial, error);
         if (status != RUE_OK || !found) return status;
         rue_trial_result_close(&trial.result);
-        if (strncmp(trial.scenario.runner, own, strlen(own)) != 0)
+        if (trial.scenario.machine[0])
             return rue_fail(error, RUE_USAGE,
-                            "%s is a study of measured trials, not of a table: choose another folder with "
-                            "--study",
+                            "%s is a study of a machine or a simulated one, not of a table: choose another "
+                            "folder with --study",
                             study->folder);
         *out += strcmp(trial.scenario.runner, study->runner) == 0;
     }

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "advice.h"
 #include "clock.h"
 #include "interrupt.h"
 #include "json_document.h"
@@ -242,10 +241,9 @@ static rue_status receive_open(struct rue_connection *connection, json_t **reply
                         gone ? exit_text : why.message);
     }
     bool says = status == RUE_DATA || status == RUE_USAGE || status == RUE_INFEASIBLE;
-    return rue_fail(error, status, "%s%s%s",
+    return rue_fail(error, status, "%s%s",
                     says && connection->runner.command ? "the runner cannot open the data: " : "",
-                    why.message,
-                    status == RUE_INFEASIBLE && !rue_advice_given(why.message) ? rue_advice(ENOMEM) : "");
+                    why.message);
 }
 
 /* As it says in hello. */

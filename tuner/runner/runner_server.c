@@ -373,8 +373,8 @@ static char *answer(struct server *server, const char *line)
  * replaced. */
 static char *answer_whole(struct server *server, const char *line)
 {
-    static const char no_memory[] =
-        "{\"id\":null,\"status\":\"infeasible\",\"reason\":\"the runner is out of memory\"}";
+    static const char no_memory[] = "{\"id\":null,\"status\":\"infeasible\",\"refused\":1,"
+                                    "\"reason\":\"the runner is out of memory; free some memory\"}";
     unsigned failures = rue_json_memory_failures();
     char *reply = answer(server, line);
     if (reply && rue_json_memory_failures() == failures) return reply;

@@ -14,11 +14,10 @@ enum { WORK_IMAGES = 8 }; /* of a compute probe on a CPU */
 /* One short trial of a loader, and its result. */
 struct rate {
     int workers;
-    uint64_t images;     /* at least; two batches are */
-    double images_per_s; /* 0 when it was not ok */
-    double overhead_s;   /* of the trial, in addition to its end_to_end_ns */
-    enum rue_outcome outcome;
-    char reason[RUE_REASON_BYTES];
+    uint64_t images;                /* at least; two batches are */
+    double images_per_s;            /* 0 when it was not ok */
+    double overhead_s;              /* of the trial, in addition to its end_to_end_ns */
+    struct rue_trial_result result; /* without its arrays */
 };
 
 /* Measures the loader's images/s: load-only if the runner can, else jointly with the first model. */
@@ -40,8 +39,8 @@ static rue_status probe_rate(struct rue_study_setup *setup, struct rue_study_led
     const struct rue_trial_result *result = &flight.result;
     rue_status status = rue_study_measure(setup, ledger, &flight, 0, error);
     if (status != RUE_OK) return status;
-    rate->outcome = result->outcome;
-    snprintf(rate->reason, sizeof rate->reason, "%s", result->reason);
+    rate->result = *result;
+    rue_trial_result_drop_lists(&rate->result);
     status = rue_study_check_data(result, error);
     if (result->outcome == RUE_TRIAL_OK) {
         double duration_s = (double)result->end_to_end_ns / 1e9;
@@ -75,7 +74,7 @@ static rue_status probe_loader(struct rue_study_setup *setup, struct rue_study_l
     }
     if (status != RUE_OK) return status;
     if (!single.images_per_s && !multi.images_per_s)
-        return rue_study_fail_probe(setup, variant, single.outcome, single.reason, error);
+        return rue_study_fail_probe(setup, variant, &single.result, error);
     setup->costs.all_workers_images_per_s[variant] = fmax(single.images_per_s, multi.images_per_s);
     setup->costs.trial_overhead_s =
         fmax(setup->costs.trial_overhead_s, fmax(single.overhead_s, multi.overhead_s));

@@ -51,8 +51,8 @@ static rue_status copy_estimates(struct rue_study *study, const struct rue_track
     rue_status status = RUE_OK;
     study->outcome.variants[variant].claimed =
         study->setup.plan.strategy->claim(track->state, SIZE_MAX, &study->outcome.variants[variant].claim);
-    if (!study->outcome.variants[variant].claimed && track->probe_outcome != RUE_TRIAL_OK)
-        return rue_study_fail_probe(&study->setup, variant, track->probe_outcome, track->probe_reason, error);
+    if (!study->outcome.variants[variant].claimed && track->failed_probe.outcome != RUE_TRIAL_OK)
+        return rue_study_fail_probe(&study->setup, variant, &track->failed_probe, error);
     /* Estimates show why nothing is claimed: a limit on the first batch excludes it, or the run was stopped.
      */
     bool stopped = rue_interrupt_status() != RUE_OK;

@@ -154,9 +154,9 @@ static rue_status check_probe(struct rue_study_setup *setup, struct rue_study_le
     if ((question->measure == RUE_JOINT && !first) || ok) return RUE_OK;
     rue_status status = rue_study_check_data(result, error);
     if (status != RUE_OK) return status;
-    if (question->measure == RUE_JOINT || track->probe_outcome != RUE_TRIAL_OK) return RUE_OK;
-    track->probe_outcome = result->outcome;
-    snprintf(track->probe_reason, sizeof track->probe_reason, "%s", result->reason);
+    if (question->measure == RUE_JOINT || track->failed_probe.outcome != RUE_TRIAL_OK) return RUE_OK;
+    track->failed_probe = *result;
+    rue_trial_result_drop_lists(&track->failed_probe);
     return RUE_OK;
 }
 

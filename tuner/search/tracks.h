@@ -12,8 +12,7 @@ struct rue_track {
     double share; /* of the budget */
     uint64_t spent_ns;
     bool ended;
-    enum rue_outcome probe_outcome; /* of the first failed probe */
-    char probe_reason[RUE_REASON_BYTES];
+    struct rue_trial_result failed_probe; /* the first one, without its arrays; ok: none */
 };
 
 struct rue_tracks {

@@ -10,8 +10,8 @@
 /* The model of a table without a column of models. */
 #define RUE_TABLE_MODEL "all"
 
-/* Replace what a table does not say: the loader, which also begins the runner's name in the store; and the
- * format, if there is no such column. The path is the name of the mode. */
+/* Replace what a table does not say: the loader, and the format if there is no such column. The path is the
+ * name of the mode. */
 #define RUE_TABLE_LOADER "imported"
 #define RUE_TABLE_FORMAT "table"
 

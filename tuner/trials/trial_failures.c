@@ -4,8 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "advice.h"
-
 rue_status rue_study_check_data(const struct rue_trial_result *result, rue_error *error)
 {
     if (result->outcome != RUE_TRIAL_FAILED || !result->data_fault) return RUE_OK;
@@ -14,18 +12,18 @@ rue_status rue_study_check_data(const struct rue_trial_result *result, rue_error
                     result->reason);
 }
 
-rue_status rue_study_fail_probe(const struct rue_study_setup *setup, size_t variant, enum rue_outcome outcome,
-                                const char *reason, rue_error *error)
+rue_status rue_study_fail_probe(const struct rue_study_setup *setup, size_t variant,
+                                const struct rue_trial_result *result, rue_error *error)
 {
-    if (outcome == RUE_TRIAL_INFEASIBLE)
-        return rue_fail(error, RUE_INFEASIBLE, "the smallest batch size is infeasible: %s%s", reason,
-                        rue_advice_given(reason)
-                            ? ""
+    if (result->outcome == RUE_TRIAL_INFEASIBLE)
+        return rue_fail(error, RUE_INFEASIBLE, "the smallest batch size is infeasible: %s%s", result->reason,
+                        result->refused == 1
+                            ? "" /* the reason says what to do */
                             : "; give smaller batches with --batch-size, or raise --max-memory");
     const char *path = setup->variants[variant].variant.path;
     return rue_fail(error, RUE_INFEASIBLE,
                     "the first trials on %s failed: %s; fix this, then run the same command to continue",
-                    path[0] ? path : "the runner's data", reason);
+                    path[0] ? path : "the runner's data", result->reason);
 }
 
 enum { SAME_FAILURES_MAX = 5 };

@@ -7,10 +7,10 @@
 /* RUE_DATA, with what to do, if the trial failed because of an item of the data. */
 rue_status rue_study_check_data(const struct rue_trial_result *result, rue_error *error) RUE_MUST_CHECK;
 
-/* Fails after a first trial with this outcome and reason, because nothing can be measured. The message says
- * what to do. */
-rue_status rue_study_fail_probe(const struct rue_study_setup *setup, size_t variant, enum rue_outcome outcome,
-                                const char *reason, rue_error *error);
+/* Fails after a first trial with this result, because nothing can be measured. The message says what to do.
+ */
+rue_status rue_study_fail_probe(const struct rue_study_setup *setup, size_t variant,
+                                const struct rue_trial_result *result, rue_error *error);
 
 /* Zeroed: none yet. */
 struct rue_same_failures {

@@ -348,6 +348,8 @@ def test_a_folder_that_cannot_be_a_study_of_the_table_is_refused(rue, script):
     assert rue("tune", "--runner", one.command, "--quiet", "--out", "measured").returncode == 0
     before = (rue.folder / "measured/recommendation.json").read_bytes()
     expect_failure(analyze(rue, PLAIN, "--study", "measured"), 2, "measured", "--study", "another folder")
+    assert rue("tune", "--table", "t.csv", "--budget", "50trials", "--quiet", "--out", "replayed").returncode == 0
+    expect_failure(rue("analyze", "t.csv", "--study", "replayed"), 2, "replayed", "--study", "another folder")
     expect_failure(rue("analyze", "measured/trials.csv", "--quiet", "--study", "measured"), 6, "input table")
     assert (rue.folder / "measured/recommendation.json").read_bytes() == before
     (rue.folder / "file").write_text("")

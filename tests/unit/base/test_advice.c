@@ -21,15 +21,3 @@ Test(advice, causes_with_several_remedies_get_no_advice)
     cr_assert_str_eq(rue_advice_or(EACCES, "; go elsewhere"), "; go elsewhere");
     cr_assert_str_eq(rue_advice_or(EMFILE, "; go elsewhere"), rue_advice(EMFILE));
 }
-
-Test(advice, is_found_in_a_message)
-{
-    static const int numbers[] = {ENOSPC, EDQUOT, EFBIG, EMFILE, ENFILE, ENOMEM, EAGAIN};
-    char message[256];
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
-        snprintf(message, sizeof message, "the runner: cannot: %s%s", strerror(numbers[i]),
-                 rue_advice(numbers[i]));
-        cr_assert(rue_advice_given(message), "%s", message);
-    }
-    cr_assert_not(rue_advice_given("the system gave 1 of 2 slabs"));
-}
