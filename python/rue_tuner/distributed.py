@@ -9,11 +9,11 @@ import time
 import torch.distributed as dist
 
 from .errors import TuneError
-from .program import STUDY, Interrupter, Watchdog, ctrl_c_interrupts, serve
+from .program import INTERRUPTED_LINE, STUDY, Interrupter, Watchdog, ctrl_c_interrupts, serve
 from .study import explain_failure
 
 CONNECT_S = 60
-INTERRUPTED_S = 15  # Ctrl-C on one rank ends the study, if rank 0 has not ended it by then
+INTERRUPTED_S = 15  # Ctrl-C on a rank ends the study, unless rank 0 is interrupted by then
 END = '{"op": "end"'  # starts the line that rank 0 adds to those of rue
 OF_TCP = dict(TCP_NODELAY=1, TCP_KEEPIDLE=20, TCP_KEEPINTVL=5, TCP_USER_TIMEOUT=60_000)  # a lost machine is noticed
 
@@ -93,10 +93,14 @@ def end(connections, outcome):
 
 def follow(connection, runner):
     """Ranks above 0: this thread serves the trials, until rank 0 sends what came out, which is returned."""
-    block, outcome = Interrupter(), {}
+    block, outcome, interrupted = Interrupter(), {}, []
 
     def requests(lines):
         for line in lines:
+            if line == INTERRUPTED_LINE:
+                interrupted.append(line)
+                connection.settimeout(None)  # rank 0 sends what came out, once rue has written it
+                continue
             if line.startswith(END):
                 outcome.update(json.loads(line))
                 break
@@ -107,11 +111,11 @@ def follow(connection, runner):
         try:
             serve(runner, connection, requests(lines), pressed, block)
         except KeyboardInterrupt:
-            connection.settimeout(INTERRUPTED_S if block.stack is None else None)
+            connection.settimeout(INTERRUPTED_S if block.stack is None and not interrupted else None)
         list(requests(lines))  # what rue still asked
     if "document" in outcome:
         return outcome
     if pressed and block.stack is None:
         raise KeyboardInterrupt
     text = outcome.get("error", "the connection to rank 0 ended before the study did")
-    raise explain_failure(text, block.stack, runner)
+    raise explain_failure(text, None if "interrupted" in outcome else block.stack, runner)

@@ -16,6 +16,7 @@ class DataError(LoaderError):
 
 class TuneError(RuntimeError):
     """A study that ended without a result. The message says what failed, why, and what to do."""
+    said = ""  # the part of the message that rue wrote
 
 
 class Refused(Exception):

@@ -20,6 +20,7 @@ from .errors import TuneError
 INTERRUPTED = (130, 143)  # exit codes
 TEMPORARY = "rue-tuner-"  # start of the names of folders that are removed at the end
 END_S = 60  # for writing the results after an interrupt
+INTERRUPTED_LINE = '{"op": "interrupted"}\n'  # rank 0 adds it to those of rue, for the other ranks
 STUDY = threading.Lock()  # held while this process runs a study, or is the runner of one
 
 
@@ -151,7 +152,8 @@ class Watchdog(threading.Thread):
 
     def __init__(self, connection, runner, block, process=None):
         super().__init__(daemon=True)
-        self.runner, self.process, self.block, self.gave_up, self.poll = runner, process, block, False, select.poll()
+        self.connection, self.runner, self.process, self.block = connection, runner, process, block
+        self.gave_up, self.poll = False, select.poll()
         self.poll.register(connection.fileno(), select.POLLRDHUP)
         self.start()
 
@@ -163,8 +165,15 @@ class Watchdog(threading.Thread):
             self.block.interrupt()
         if self.gave_up and self.block.stack:
             with contextlib.suppress(Exception):
-                sys.stderr.write("rue gave up waiting for this trial. The stack of the thread that runs it:\n" +
+                sys.stderr.write("rank 0 was interrupted, so the trial of this rank was stopped.\n"
+                                 if self.ends_by_ctrl_c() else
+                                 "rue gave up waiting for this trial. The stack of the thread that runs it:\n" +
                                  self.block.stack)
+
+    def ends_by_ctrl_c(self):
+        """Whether rank 0 was interrupted. Its line still waits to be read, as the thread that reads is busy."""
+        lines = self.connection.recv(1 << 20, socket.MSG_PEEK | socket.MSG_DONTWAIT).decode(errors="replace")
+        return INTERRUPTED_LINE in lines.splitlines(keepends=True)
 
 
 def serve(runner, connection, requests, pressed, block):
@@ -242,6 +251,9 @@ class Run:
                 self.wait()
             except KeyboardInterrupt:
                 if block.stack is None:
+                    for connection in others:
+                        with contextlib.suppress(OSError):
+                            connection.send(INTERRUPTED_LINE.encode(), socket.MSG_DONTWAIT)
                     self.interrupt()
                 else:
                     self.wait(END_S)

@@ -37,6 +37,7 @@ def check(
     count: Optional[Callable[[Any], int]] = None,
 ) -> str:
     """As Result.check."""
+    check_caller()
     subject, steps = prepare(loader, models, images, epochs, space, count)
     runner = Runner(subject, steps)
     with random_state.kept(), temporary_folder() as folder:
@@ -48,13 +49,16 @@ def check(
     return run.report
 
 
-def prepare(loader, models, images, epochs, space, count, against=None):
+def check_caller():
     if get_worker_info() is not None:
         raise TuneError("tune() was called in a worker of a DataLoader: call it in the main process")
     imports_script = getattr(multiprocessing.current_process(), "_inheriting", False)  # as a spawned worker does
     if STUDY.locked() or imports_script:
         raise TuneError("tune() was called within a trial of another tune(): one study runs at a time. In a script, "
                         "call it under `if __name__ == '__main__':`")
+
+
+def prepare(loader, models, images, epochs, space, count, against=None):
     images, epochs = knobs.plain(images), knobs.plain(epochs)
     for name, value in (("images", images), ("epochs", epochs)):
         if not (knobs.is_at_least(value, 1) or name == "images" and value is None):
@@ -121,6 +125,7 @@ def failure(run, runner):
 
 def explain_failure(text, stack, runner):
     """As failure. `stack` is where the thread was whose trial rue gave up; None: it gave up none."""
+    said = text
     if stack is not None:
         text = f"a trial took too long and was given up: {text}\n\nThe thread that ran it was here:\n{stack}"
         others = [thread for thread in threading.enumerate() if thread is not threading.current_thread()]
@@ -130,7 +135,9 @@ def explain_failure(text, stack, runner):
             text += (f"\nOther threads ran while workers were forked ({', '.join(names[:5])}). A worker waits forever "
                      'for a lock that one of them held: multiprocessing_context="spawn" has none of these.')
     tracebacks = [trace for reason, trace in runner.reasons.items() if reason in text]
-    return TuneError("\n\n".join([text, *(tracebacks or list(runner.reasons.values())[-1:])]))
+    error = TuneError("\n\n".join([text, *(tracebacks or list(runner.reasons.values())[-1:])]))
+    error.said = said
+    return error
 
 
 def model_names(models):

@@ -8,11 +8,11 @@ from . import document as documents
 from . import random_state
 from .distributed import end, follow, meet, world_size
 from .document import Path
-from .errors import Refused, TuneError
+from .errors import TuneError
 from .program import INTERRUPTED, temporary_folder
 from .result import Result
 from .serve import Runner
-from .study import Loader, Models, failure, knob_words, model_words, option_words, perform, prepare
+from .study import Loader, Models, check_caller, failure, knob_words, model_words, option_words, perform, prepare
 
 INCONCLUSIVE = 5  # exit code
 
@@ -58,12 +58,11 @@ def tune(
     Raises TypeError or ValueError for arguments that make no sense, TuneError for a study without a result, and
     KeyboardInterrupt if Ctrl-C came before there was one.
     """
-    if against is not None and (isolate or world_size() > 1):
-        raise ValueError("against= compares loaders in one process: leave out isolate=, and call it outside of "
-                         "torch.distributed")
+    check_caller()
     try:
+        check_processes(against, isolate)
         subject, steps = prepare(loader, models, images, epochs, space, count, against)
-    except (TypeError, ValueError, Refused) as error:
+    except Exception as error:
         if world_size() > 1:
             with contextlib.suppress(TuneError):
                 meet(error)
@@ -80,6 +79,14 @@ def tune(
     return result
 
 
+def check_processes(against, isolate):
+    if against is not None and (isolate or world_size() > 1):
+        raise ValueError("against= compares loaders in one process: leave out isolate=, and call it outside of "
+                         "torch.distributed")
+    if isolate and world_size() > 1:
+        raise ValueError("isolate=True cannot be used under torch.distributed: the ranks make the trials together")
+
+
 def tune_prepared(subject, steps, models, budget, out, isolate, quiet, options):
     """In this process, or with the other ranks."""
     def arguments():
@@ -87,8 +94,6 @@ def tune_prepared(subject, steps, models, budget, out, isolate, quiet, options):
                 *option_words({"cache": "as-is", "baseline": subject.baseline(), **options})]
     if world_size() == 1:
         return run_study(subject, Runner(subject, steps), arguments, out, isolate, quiet)
-    if isolate:
-        raise ValueError("isolate=True cannot be used under torch.distributed: the ranks make the trials together")
     return tune_together(subject, steps, arguments, out, quiet)
 
 
@@ -104,8 +109,11 @@ def tune_together(subject, steps, arguments, out, quiet):
         result = run_study(subject, runner, arguments, out, False, quiet, connections)
         outcome = dict(document=result.document, report=result.report, interrupted=result.interrupted)
         return result
+    except KeyboardInterrupt:
+        outcome = dict(error="rank 0 was interrupted before it had a result", interrupted=True)
+        raise
     except BaseException as error:
-        outcome = dict(error=str(error) or type(error).__name__)
+        outcome = dict(error=getattr(error, "said", "") or str(error) or type(error).__name__)
         raise
     finally:
         end(connections, outcome)

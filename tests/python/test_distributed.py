@@ -16,6 +16,7 @@ RANKS = 3
 # One study after the other, as the start of the ranks takes the most time. Rank 1 has the fault; the last one kills it.
 SCRIPT = """
     import json, os, signal, sys, time
+    import torch
     import torch.distributed as dist
     from torch.utils.data import DataLoader
     from torch.utils.data.distributed import DistributedSampler
@@ -26,10 +27,23 @@ SCRIPT = """
     rank = dist.get_rank()
     second_trial, third_trial = 5, 9  # calls of the step: a trial has 4 batches
 
+    def broken():
+        raise OSError("no list of workers")
+        yield
+
+    def add_up(group):  # as training does with gradients
+        total = dist.all_reduce(torch.ones(1), group=group, async_op=True)
+        while not total.is_completed():
+            time.sleep(0.001)
+
     def study(case):
-        calls = []
+        calls, group = [], dist.new_group(backend="gloo")
         def step(batch):
             calls.append(batch)
+            if len(calls) == second_trial and rank == 1 and case == "raises":
+                raise RuntimeError("the step is wrong")
+            if case == "raises":
+                add_up(group)
             time.sleep(0.02 if rank == 1 else 0.005)
             if len(calls) == second_trial and rank == 1 and case == "hangs":
                 time.sleep(1000)
@@ -40,10 +54,15 @@ SCRIPT = """
         data = (Failing if case == "fails" and rank == 1 else Squares)()
         loader = DataLoader(data, batch_size=8, sampler=DistributedSampler(data, seed=1))  # rank 1 has item 48
         models = {"other" if case == "differs" and rank == 1 else "mine": step}
-        space = {"num_workers": "none" if case == "refused" and rank == 1 else [0, 1]}
-        return rue.tune(loader, models, space=space, strategy="grid", budget="4trials", quiet=True, trial_timeout="1s")
+        wrong = {"refused": "none", "breaks": broken()}.get(case) if rank == 1 else None
+        space = {"num_workers": wrong or [0, 1]}
+        try:
+            return rue.tune(loader, models, space=space, strategy="grid", budget="4trials", quiet=True, trial_timeout="1s")
+        finally:
+            if case == "raises" and rank == 1:
+                add_up(group)  # the others wait for it
 
-    for case in ("works", "fails", "refused", "differs", "hangs", "interrupted", "killed"):
+    for case in ("works", "fails", "refused", "breaks", "differs", "raises", "hangs", "interrupted", "killed"):
         try:
             result = study(case)
             best = min(row["end_to_end_ns"] for row in result.best["best_by_model"])
@@ -55,18 +74,16 @@ SCRIPT = """
 """
 
 
-@pytest.fixture(scope="module")
-def answers(tmp_path_factory):
-    """{case: the answers of the ranks}."""
+def run_ranks(script, folder, program):
+    """The answers of the ranks, {case: [answer of each]}, and what each wrote to stderr."""
     if not PROGRAM:
         pytest.skip("skipped: rue is not built, set RUE_PROGRAM")
-    folder = tmp_path_factory.mktemp("ranks")
-    (folder / "script.py").write_text(textwrap.dedent(SCRIPT))
+    (folder / "script.py").write_text(textwrap.dedent(script))
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
     path = os.pathsep.join([str(ROOT / "python"), str(ROOT / "tests/python")])
     ranks = [subprocess.Popen([sys.executable, "script.py"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=folder,
-                              env=clean_environment(RUE_PROGRAM=str(PROGRAM), PYTHONPATH=path, RANK=str(rank), WORLD_SIZE=str(RANKS),
+                              env=clean_environment(RUE_PROGRAM=str(program), PYTHONPATH=path, RANK=str(rank), WORLD_SIZE=str(RANKS),
                                                     MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port), TMPDIR=str(folder)))
              for rank in range(RANKS)]
     outputs = [process.communicate(timeout=4 * HANG_S) for process in ranks]
@@ -75,7 +92,14 @@ def answers(tmp_path_factory):
         for line in out.splitlines():
             answer = json.loads(line)
             found.setdefault(answer["case"], []).append(answer)
-    assert [len(of_case) for of_case in found.values()] == [RANKS] * 6 + [RANKS - 1], outputs
+    return found, [errors for _, errors in outputs]
+
+
+@pytest.fixture(scope="module")
+def answers(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("ranks")
+    found, errors = run_ranks(SCRIPT, folder, PROGRAM)
+    assert [len(of_case) for of_case in found.values()] == [RANKS] * 8 + [RANKS - 1], errors
     assert [path.name for path in folder.iterdir()] == ["script.py"], "no folder of a study is left"
     return found
 
@@ -91,10 +115,18 @@ def test_an_error_of_one_rank_ends_all(answers):
                for answer in answers["fails"])
 
 
-def test_what_one_rank_refuses_ends_all(answers):
-    first, own, last = (answer["error"] for answer in answers["refused"])
-    assert own.startswith("ValueError: ")
-    assert first == last == own.replace("ValueError: ", "TuneError: " + wording.ON_RANK.format(1) + ": ")
+@pytest.mark.parametrize("case, kind", [("refused", "ValueError: "), ("breaks", "OSError: ")])
+def test_what_one_rank_refuses_ends_all(answers, case, kind):
+    first, own, last = (answer["error"] for answer in answers[case])
+    assert own.startswith(kind)
+    assert first == last == own.replace(kind, "TuneError: " + wording.ON_RANK.format(1) + ": ")
+
+
+def test_a_rank_that_raises_is_named_also_if_others_wait_for_it(answers):
+    assert "add_up" in answers["raises"][0]["error"], "it waited"
+    for rank, answer in enumerate(answers["raises"]):
+        assert wording.ON_RANK.format(1) + ": the step mine failed" in answer["error"] and "the step is wrong" in answer["error"]
+        assert ('raise RuntimeError("the step is wrong")' in answer["error"]) == (rank == 1), "its traceback"
 
 
 def test_ranks_with_other_models_are_refused(answers):
@@ -114,3 +146,90 @@ def test_ctrl_c_gives_all_ranks_the_result_so_far(answers):
 def test_a_rank_that_is_killed_is_named(answers):
     assert all(wording.ON_RANK.format(1) in answer["error"] and wording.NO_MORE_TRIALS in answer["error"] and answer["children"] == ""
                for answer in answers["killed"])
+
+
+# Runs rue. Once it is interrupted, there is a file; and it ends only once rank 1 has waited in case "all".
+SLOW_RUE = """#!{python}
+import pathlib, signal, subprocess, sys, time
+rue = subprocess.Popen(["{program}", *sys.argv[1:]], close_fds=False)
+def interrupt(number, frame):
+    pathlib.Path("interrupted").touch()
+    rue.send_signal(number)
+signal.signal(signal.SIGINT, interrupt)
+code = rue.wait()
+while pathlib.Path("hold").exists():
+    time.sleep(0.01)
+sys.exit(code)
+"""
+INTERRUPTED_SCRIPT = """
+    import json, os, pathlib, signal, threading, time
+    import torch.distributed as dist
+    from torch.utils.data import DataLoader
+    import rue_tuner as rue
+    from rue_tuner import distributed
+    from pipelines import Squares
+
+    dist.init_process_group("gloo")
+    rank = dist.get_rank()
+    distributed.INTERRUPTED_S = 0.2  # until rank 0 has to be interrupted, too
+    pids = [None] * dist.get_world_size()
+    dist.all_gather_object(pids, os.getpid())
+    interrupted, hold = pathlib.Path("interrupted"), pathlib.Path("hold")
+
+    def interrupt_later():
+        while not interrupted.exists():
+            time.sleep(0.01)
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(5 * distributed.INTERRUPTED_S)
+        hold.unlink()
+
+    def study(case):
+        calls = []
+        def step(batch):
+            calls.append(batch)
+            if len(calls) == (1 if case == "first" else 9) and rank == 1:  # a trial has 4 batches
+                if case == "all":
+                    hold.touch()
+                    threading.Thread(target=interrupt_later).start()
+                os.kill(pids[0], signal.SIGINT)
+                time.sleep(1000)
+        loader = DataLoader(Squares(32), batch_size=8)
+        return rue.tune(loader, {"mine": step}, space={"num_workers": [0, 1]}, strategy="grid", budget="4trials", quiet=True)
+
+    for case in ("alone", "all", "first"):
+        try:
+            answer = dict(interrupted=study(case).interrupted)
+        except (Exception, KeyboardInterrupt) as error:
+            answer = dict(error=f"{type(error).__name__}: {error}")
+        dist.barrier()
+        if rank == 0:
+            interrupted.unlink()
+        dist.barrier()
+        print(json.dumps(dict(case=case, **answer)) + "\\n", end="", flush=True)
+"""
+
+
+@pytest.fixture(scope="module")
+def interrupted(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("interrupted")
+    program = folder / "rue"
+    program.write_text(SLOW_RUE.format(python=sys.executable, program=PROGRAM))
+    program.chmod(0o755)
+    found, errors = run_ranks(INTERRUPTED_SCRIPT, folder, program)
+    assert [len(of_case) for of_case in found.values()] == [RANKS] * 3, errors
+    return found, errors
+
+
+def test_ctrl_c_on_rank_0_gives_all_ranks_the_result_so_far(interrupted):
+    found, errors = interrupted
+    assert [answer.get("interrupted") for answer in found["alone"]] == [True] * RANKS
+    assert wording.RANK_0_WAS_INTERRUPTED in errors[1] and wording.GAVE_UP not in errors[1]
+
+
+def test_a_rank_waits_for_the_result_as_long_as_rank_0_writes_it(interrupted):
+    assert [answer.get("interrupted") for answer in interrupted[0]["all"]] == [True] * RANKS
+
+
+def test_ctrl_c_on_rank_0_before_there_is_a_result_is_named(interrupted):
+    first, *others = (answer["error"] for answer in interrupted[0]["first"])
+    assert first.startswith("KeyboardInterrupt") and all(error.startswith("TuneError: " + wording.RANK_0_WAS_INTERRUPTED) for error in others)

@@ -238,6 +238,12 @@ static const struct rue_member *first_failure(const struct rue_members *group)
     return any ? first : NULL;
 }
 
+static const char *failure_reason(const struct rue_members *group, const struct rue_member *failed)
+{
+    bool lost = !has_failed(group, (size_t)(failed - group->members));
+    return lost ? "it lost its connection: its process or its node ended" : failed->result.reason;
+}
+
 /* The rank that started the latest, if that makes the trial useless. */
 static const struct rue_member *find_late(const struct rue_members *group, uint64_t *late_ns)
 {
@@ -292,8 +298,7 @@ static rue_status combine_results(struct rue_members *group, struct rue_trial_re
         *out = group->members[0].result;
     } else if (failed) {
         bool lost = !has_failed(group, (size_t)(failed - group->members));
-        snprintf(why, sizeof why, "%s",
-                 lost ? "it lost its connection: its process or its node ended" : failed->result.reason);
+        snprintf(why, sizeof why, "%s", failure_reason(group, failed));
         *out = fail_trial(group, failed, lost ? RUE_TRIAL_FAILED : failed->result.outcome, why);
         out->retry = any_lost(group);
     } else if (late) {
@@ -368,6 +373,19 @@ static rue_status relaunch(struct rue_members *group, rue_error *error)
     return RUE_OK;
 }
 
+/* A program at a socket that cannot make another trial may have waited in vain for the one that failed first.
+ */
+static rue_status fail_preparation(const struct rue_members *group, size_t index, rue_status status,
+                                   const rue_error *why, rue_error *error)
+{
+    const struct rue_member *member = &group->members[index];
+    bool served = rue_members_are_ranks(group) && !group->launch;
+    const struct rue_member *first = served ? first_failure(group) : NULL;
+    if (!first || first == member) return rue_member_fail(member, status, why, error);
+    return rue_fail(error, status, "on %s: %s; then on %s: %s", first->name, failure_reason(group, first),
+                    member->name, why->message);
+}
+
 /* Starts the runners that do not run, all at the same time. */
 static rue_status prepare_all(struct rue_members *group, rue_error *error)
 {
@@ -375,7 +393,7 @@ static rue_status prepare_all(struct rue_members *group, rue_error *error)
     for (size_t i = 0; i < group->total; i++) {
         rue_error why = {0};
         rue_status status = rue_connection_prepare(group->members[i].connection, &why);
-        if (status != RUE_OK) return rue_member_fail(&group->members[i], status, &why, error);
+        if (status != RUE_OK) return fail_preparation(group, i, status, &why, error);
     }
     return RUE_OK;
 }
