@@ -10,7 +10,6 @@
 #include "output.h"
 #include "page_writers.h"
 #include "record.h"
-#include "record_trials.h"
 #include "study_options.h"
 #include "study_page.h"
 #include "terminal.h"
@@ -133,18 +132,15 @@ static rue_status write_files(const struct rue_findings *findings, const struct 
     return status;
 }
 
-static rue_status report(const struct rue_record *record, const struct rue_options *options, rue_error *error)
+static rue_status report(struct rue_record *record, const struct rue_options *options, rue_error *error)
 {
     struct rue_findings *findings;
-    struct rue_record_trials *trials = NULL;
     struct rue_page page = {0};
     rue_status status = rue_record_findings(record, &record->last->rules, &findings, error);
     if (status != RUE_OK) return status;
     const char *folder = rue_options_text(options, "out");
-    status = rue_record_trials_open(record, findings, &trials, error);
-    if (status == RUE_OK) status = rue_study_page_make(findings, &page, error);
-    rue_status read = rue_record_trials_close(trials, error);
-    if (status == RUE_OK) status = read;
+    status = rue_study_page_make(findings, &page, error);
+    if (status == RUE_OK) status = rue_record_check_list(record, error);
     if (status == RUE_OK)
         status = write_files(findings, &page, folder ? folder : findings->folder,
                              rue_options_flag(options, "quiet"), error);

@@ -5,7 +5,6 @@
 #include "json_document.h"
 #include "ranking_options.h"
 #include "record.h"
-#include "record_trials.h"
 #include "report.h"
 #include "study_options.h"
 #include "terminal.h"
@@ -28,16 +27,6 @@ static const struct rue_option options_table[] = {
     {RUE_STUDY_OPTION_JSON},
 };
 
-static rue_status list_trials(const struct rue_record *record, struct rue_findings *findings,
-                              const struct rue_report_style *style, rue_error *error)
-{
-    struct rue_record_trials *trials;
-    rue_status status = rue_record_trials_open(record, findings, &trials, error);
-    if (status == RUE_OK) status = rue_report_csv.render(findings, style, stdout, error);
-    rue_status read = rue_record_trials_close(trials, error);
-    return status == RUE_OK ? read : status;
-}
-
 static void put_other_trials(size_t others, const struct rue_report_style *style)
 {
     char text[256];
@@ -56,11 +45,11 @@ static rue_status report(const struct rue_record *record, const struct rue_optio
     struct rue_report_style style = rue_terminal_style(stdout, RUE_TABLE_COLUMNS);
     style.maps = true;
     style.brief = !rue_options_flag(options, "details");
-    if (rue_options_flag(options, "trials")) return list_trials(record, findings, &style, error);
-    bool json = rue_options_flag(options, "json");
-    const struct rue_report *shown = json ? &rue_report_json : &rue_report_table;
+    bool json = rue_options_flag(options, "json"), list = rue_options_flag(options, "trials");
+    const struct rue_report *shown = list ? &rue_report_csv : json ? &rue_report_json : &rue_report_table;
     rue_status status = shown->render(findings, &style, stdout, error);
-    if (status != RUE_OK) return status;
+    if (status == RUE_OK) status = rue_record_check_list(record, error);
+    if (status != RUE_OK || list) return status;
     if (record->other_trials && !json) put_other_trials(record->other_trials, &style);
     return rue_findings_check_recommended(findings, error);
 }
@@ -82,8 +71,7 @@ static rue_status show_trial(const struct rue_record *record, const struct rue_o
     return status;
 }
 
-static rue_status show_record(const struct rue_record *record, const struct rue_options *options,
-                              rue_error *error)
+static rue_status show_record(struct rue_record *record, const struct rue_options *options, rue_error *error)
 {
     struct rue_findings *findings;
     struct rue_ranking_rules rules;

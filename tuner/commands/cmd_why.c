@@ -9,7 +9,6 @@
 #include "page_writers.h"
 #include "prose.h"
 #include "record.h"
-#include "record_trials.h"
 #include "shell_quote.h"
 #include "study_options.h"
 #include "terminal.h"
@@ -236,11 +235,10 @@ static rue_status explain(const struct request *request, const struct rue_option
     return status;
 }
 
-static rue_status explain_record(const struct rue_record *record, const struct rue_options *options,
+static rue_status explain_record(struct rue_record *record, const struct rue_options *options,
                                  rue_error *error)
 {
     struct rue_findings *findings;
-    struct rue_record_trials *trials = NULL;
     struct rue_breakdown *breakdown = NULL;
     struct rue_knob_choices choices;
     rue_status status = rue_knob_choices_read(options, &choices, error);
@@ -248,10 +246,8 @@ static rue_status explain_record(const struct rue_record *record, const struct r
     if (status != RUE_OK) return status;
     struct request request = {.record = record, .findings = findings, .choices = &choices};
     status = read_values(&request, error);
-    if (status == RUE_OK) status = rue_record_trials_open(record, findings, &trials, error);
     if (status == RUE_OK) status = rue_breakdown_open(findings, &breakdown, error);
-    rue_status read = rue_record_trials_close(trials, error);
-    if (status == RUE_OK) status = read;
+    if (status == RUE_OK) status = rue_record_check_list(record, error);
     if (status == RUE_OK) status = explain(&request, options, breakdown, error);
     rue_breakdown_close(breakdown);
     rue_findings_close(findings);

@@ -274,6 +274,7 @@ void rue_record_close(struct rue_record *record)
 {
     rue_tally_close(&record->tally);
     rue_recommendation_close(record->last);
+    rue_trial_result_close(&record->trial.result);
     rue_store_close(record->copy);
     record->last = NULL;
     record->copy = NULL;
@@ -302,13 +303,37 @@ static rue_status rank_trials(const struct rue_record *record, const struct rue_
     return status;
 }
 
-rue_status rue_record_findings(const struct rue_record *record, const struct rue_ranking_rules *rules,
+/* The next trial of the last run's circumstances. */
+static bool next_row(void *context, size_t index, struct rue_trial_row *out)
+{
+    struct rue_record *record = context;
+    struct rue_store_trial *trial = &record->trial;
+    (void)index; /* trials come in order */
+    for (bool found = true; found;) {
+        rue_trial_result_close(&trial->result);
+        if (rue_store_next_trial(record->copy, &found, trial, &record->unread) != RUE_OK) return false;
+        if (!found || rue_record_variant(record, trial) == RUE_NONE) continue;
+        *out = rue_record_row(record, trial);
+        return true;
+    }
+    return false;
+}
+
+rue_status rue_record_check_list(const struct rue_record *record, rue_error *error)
+{
+    const rue_error *unread = &record->unread;
+    return unread->status == RUE_OK ? RUE_OK : rue_fail(error, unread->status, "%s", unread->message);
+}
+
+rue_status rue_record_findings(struct rue_record *record, const struct rue_ranking_rules *rules,
                                struct rue_findings **out, rue_error *error)
 {
     rue_status status = record->is_current ? rue_kept_rank(record->last, rules, out, error)
                                            : rank_trials(record, rules, out, error);
     if (status != RUE_OK) return status;
     struct rue_findings *findings = *out;
+    findings->row_at = next_row;
+    findings->row_context = record;
     snprintf(findings->study, sizeof findings->study, "%s", record->name);
     const char *end = strrchr(record->store, '/');
     snprintf(findings->folder, sizeof findings->folder, "%.*s", end ? (int)(end - record->store) : 1,

@@ -22,7 +22,9 @@ struct rue_record {
     bool running;                    /* a run is in progress */
     bool partial;                    /* the last run ended early, or `last` is not current */
     char partial_reason[160];
-    struct rue_store *copy; /* of the store, as it was read */
+    struct rue_store *copy;       /* of the store, as it was read */
+    struct rue_store_trial trial; /* of it, the current one of a report's list */
+    rue_error unread;             /* why that list ended early */
     char store[PATH_MAX];
     char folder[PATH_MAX]; /* of the store, resolved */
     char name[256];        /* of the folder */
@@ -41,10 +43,14 @@ void rue_record_close(struct rue_record *record);
 /* Whether there is anything to rank. */
 bool rue_record_is_empty(const struct rue_record *record);
 
-/* The findings, owned by the caller (rue_findings_close); they borrow from the record. Call it once,
- * not for an empty record. RUE_USAGE as rue_ranking_rules_check, RUE_MEMORY. */
-rue_status rue_record_findings(const struct rue_record *record, const struct rue_ranking_rules *rules,
+/* The findings, owned by the caller (rue_findings_close); they borrow from the record. They list the trials
+ * of the last run, once: then see rue_record_check_list. Call it once, not for an empty record. RUE_USAGE as
+ * rue_ranking_rules_check, RUE_MEMORY. */
+rue_status rue_record_findings(struct rue_record *record, const struct rue_ranking_rules *rules,
                                struct rue_findings **out, rue_error *error) RUE_MUST_CHECK;
+
+/* RUE_STORE if a trial of the list could not be read. */
+rue_status rue_record_check_list(const struct rue_record *record, rue_error *error) RUE_MUST_CHECK;
 
 /* Index of the trial's variant among those of the last run; RUE_NONE: not a trial of that run. */
 size_t rue_record_variant(const struct rue_record *record, const struct rue_store_trial *trial);
@@ -52,7 +58,7 @@ size_t rue_record_variant(const struct rue_record *record, const struct rue_stor
 /* Whether the trial's data were a converted sample, which a study removes at its end. */
 bool rue_record_is_sample(const struct rue_store_trial *trial);
 
-/* As reports show it; it borrows from `trial`. */
+/* The trial as reports show it; it borrows from `trial`. */
 struct rue_trial_row rue_record_row(const struct rue_record *record, const struct rue_store_trial *trial);
 
 #endif

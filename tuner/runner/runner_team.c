@@ -298,8 +298,8 @@ static rue_status combine_results(struct rue_members *group, struct rue_trial_re
         *out = group->members[0].result;
     } else if (failed) {
         bool lost = !has_failed(group, (size_t)(failed - group->members));
-        snprintf(why, sizeof why, "%s", failure_reason(group, failed));
-        *out = fail_trial(group, failed, lost ? RUE_TRIAL_FAILED : failed->result.outcome, why);
+        *out = fail_trial(group, failed, lost ? RUE_TRIAL_FAILED : failed->result.outcome,
+                          failure_reason(group, failed));
         out->retry = any_lost(group);
     } else if (late) {
         snprintf(why, sizeof why,
