@@ -105,7 +105,7 @@ static void judge_last(struct rue_record *record)
 size_t rue_record_variant(const struct rue_record *record, const struct rue_store_trial *trial)
 {
     char key[RUE_SCENARIO_BYTES];
-    rue_kept_scenario(&trial->scenario, trial->workload, key);
+    rue_kept_scenario(&trial->origin, &trial->request, trial->workload, key);
     for (size_t v = 0; record->last && v < record->last->count; v++)
         if (strcmp(record->last->at[v].found.scenario, key) == 0) return v;
     return RUE_NONE;
@@ -122,49 +122,39 @@ static bool is_disturbed_trial(const struct rue_record *record, uint64_t trial)
 static const char *label_trial(const struct rue_record *record, const struct rue_store_trial *trial)
 {
     bool answered = record->last && strcmp(record->last->found.runner.measured_with, RUE_TABLE_LOADER) == 0;
-    return answered ? trial->scenario.variant.path : NULL;
+    return answered ? trial->request.variant.path : NULL;
 }
 
 bool rue_record_is_sample(const struct rue_store_trial *trial)
 {
-    const char *name = strrchr(trial->scenario.variant.path, '/');
+    const char *name = strrchr(trial->request.variant.path, '/');
     return name && strcmp(name + 1, RUE_STUDY_SAMPLE) == 0;
 }
 
 struct rue_trial_row rue_record_row(const struct rue_record *record, const struct rue_store_trial *trial)
 {
-    const struct rue_store_scenario *scenario = &trial->scenario;
-    struct rue_trial_row row = {.id = trial->id,
-                                .started_ns = trial->started_ns,
-                                .request = {.measure = trial->measure,
-                                            .variant = scenario->variant,
-                                            .config = trial->config,
-                                            .workload = scenario->workload,
-                                            .images = trial->requested_images,
-                                            .job_images = scenario->job_images,
-                                            .batches = trial->requested_batches,
-                                            .limits = trial->limits},
-                                .result = trial->result,
-                                .disturbed = is_disturbed_trial(record, trial->id),
-                                .label = label_trial(record, trial)};
-    memcpy(row.request.model, scenario->model, sizeof row.request.model);
-    return row;
+    return (struct rue_trial_row){.id = trial->id,
+                                  .started_ns = trial->started_ns,
+                                  .request = trial->request,
+                                  .result = trial->result,
+                                  .disturbed = is_disturbed_trial(record, trial->id),
+                                  .label = label_trial(record, trial)};
 }
 
 static rue_status fill_facts(struct rue_record *record, const struct rue_store_trial *trial,
                              struct rue_variant_findings *facts, rue_error *error)
 {
-    const struct rue_store_scenario *scenario = &trial->scenario;
+    const struct rue_trial_request *request = &trial->request;
     const char *label = label_trial(record, trial);
-    facts->variant = scenario->variant;
-    facts->job.images = scenario->job_images;
-    facts->job.deployment = rue_deployment_stored(&scenario->workload, trial->result.ranks);
+    facts->variant = request->variant;
+    facts->job.images = request->job_images;
+    facts->job.deployment = rue_deployment_stored(&request->workload, trial->result.ranks);
     facts->job.workload_known = true;
-    facts->job.workload = scenario->workload;
+    facts->job.workload = request->workload;
     facts->data.sample = rue_record_is_sample(trial);
-    snprintf(facts->data.digest, sizeof facts->data.digest, "%s", scenario->data_digest);
+    snprintf(facts->data.digest, sizeof facts->data.digest, "%s", trial->origin.data_digest);
     if (!label) return RUE_OK;
-    facts->models_unnamed = strcmp(scenario->model, RUE_TABLE_MODEL) == 0;
+    facts->models_unnamed = strcmp(request->model, RUE_TABLE_MODEL) == 0;
     facts->variant.path[0] = 0;
     if (strcmp(facts->variant.format, RUE_TABLE_FORMAT) == 0) facts->variant.format[0] = 0;
     return rue_tally_copy_text(&record->tally, label, &facts->label, error);
@@ -173,11 +163,11 @@ static rue_status fill_facts(struct rue_record *record, const struct rue_store_t
 static struct rue_ledger_row judge_trial(const struct rue_store_trial *trial)
 {
     struct rue_ledger_row judged = {
-        .trial = {.config = trial->config, .images = trial->requested_images, .result = trial->result}};
+        .trial = {.config = trial->request.config, .images = trial->request.images, .result = trial->result}};
     struct rue_trial_result *result = &judged.trial.result;
-    uint64_t job = trial->scenario.job_images;
+    uint64_t job = trial->request.job_images;
     if (result->outcome != RUE_TRIAL_OK) return judged;
-    judged.cost_ns = job ? rue_job_time_ns(result, job, trial->scenario.workload.drop_last, &judged.predicted)
+    judged.cost_ns = job ? rue_job_time_ns(result, job, trial->request.workload.drop_last, &judged.predicted)
                          : (double)result->end_to_end_ns;
     if (isfinite(judged.cost_ns) && judged.cost_ns > 0) return judged;
     result->outcome = RUE_TRIAL_FAILED;
@@ -213,7 +203,7 @@ static rue_status add_joint(struct rue_record *record, const struct rue_store_tr
     if (status != RUE_OK) return status;
     struct rue_variant_findings *facts = &tally->groups[judged.variant];
     if (created) status = fill_facts(record, trial, facts, error);
-    if (status == RUE_OK) status = rue_tally_add_trial(tally, &judged, trial->scenario.model, error);
+    if (status == RUE_OK) status = rue_tally_add_trial(tally, &judged, trial->request.model, error);
     rue_findings_count_trial(facts, &trial->result);
     return status;
 }
@@ -225,7 +215,7 @@ static rue_status read_trials(struct rue_record *record, struct rue_store *store
         bool found;
         rue_status status = rue_store_next_trial(store, &found, &trial, error);
         if (status != RUE_OK || !found) return status;
-        bool ok = trial.result.outcome == RUE_TRIAL_OK, joint = trial.measure == RUE_JOINT;
+        bool ok = trial.result.outcome == RUE_TRIAL_OK, joint = trial.request.measure == RUE_JOINT;
         record->trials_ok += joint && ok;
         record->trials_not_ok += joint && !ok;
         record->probes += !joint;

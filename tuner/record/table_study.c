@@ -24,18 +24,27 @@ struct table_study {
 
 /* ---- trials ---- */
 
-/* The conditions of a group's trials, without the model. */
-static struct rue_store_scenario make_scenario(const struct table_study *study,
-                                               const struct rue_variant_findings *group)
+static struct rue_store_origin make_origin(const struct table_study *study,
+                                           const struct rue_variant_findings *group)
 {
-    struct rue_store_scenario scenario = {
-        .variant = group->variant, .workload = rue_workload_default(), .job_images = group->job.images};
-    if (!scenario.variant.format[0]) strcpy(scenario.variant.format, RUE_TABLE_FORMAT);
-    snprintf(scenario.variant.path, sizeof scenario.variant.path, "%s", group->label);
-    snprintf(scenario.runner, sizeof scenario.runner, "%s", study->runner);
-    snprintf(scenario.data_digest, sizeof scenario.data_digest, "%016" PRIx64,
+    struct rue_store_origin origin = {0};
+    snprintf(origin.runner, sizeof origin.runner, "%s", study->runner);
+    snprintf(origin.data_digest, sizeof origin.data_digest, "%016" PRIx64,
              rue_hash(study->table->digest, group->label, strlen(group->label)));
-    return scenario;
+    return origin;
+}
+
+/* The request of a group's trials, without model and configuration. */
+static struct rue_trial_request make_request(const struct rue_variant_findings *group)
+{
+    struct rue_trial_request request = {.measure = RUE_JOINT,
+                                        .variant = group->variant,
+                                        .workload = rue_workload_default(),
+                                        .images = group->job.images,
+                                        .job_images = group->job.images};
+    if (!request.variant.format[0]) strcpy(request.variant.format, RUE_TABLE_FORMAT);
+    snprintf(request.variant.path, sizeof request.variant.path, "%s", group->label);
+    return request;
 }
 
 static void make_row(const struct table_study *study, size_t index, struct rue_trial_row *out)
@@ -43,14 +52,9 @@ static void make_row(const struct table_study *study, size_t index, struct rue_t
     const struct rue_tally *tally = &study->table->tally;
     const struct rue_ledger_row *row = &tally->trials[index];
     const struct rue_variant_findings *group = &tally->groups[row->variant];
-    *out = (struct rue_trial_row){.id = index + 1,
-                                  .request = {.measure = RUE_JOINT,
-                                              .variant = make_scenario(study, group).variant,
-                                              .config = row->trial.config,
-                                              .images = group->job.images,
-                                              .job_images = group->job.images},
-                                  .result = row->trial.result,
-                                  .label = group->label};
+    *out = (struct rue_trial_row){
+        .id = index + 1, .request = make_request(group), .result = row->trial.result, .label = group->label};
+    out->request.config = row->trial.config;
     snprintf(out->request.model, sizeof out->request.model, "%s", tally->models.texts[row->model]);
 }
 
@@ -70,12 +74,12 @@ static rue_status count_stored(const struct table_study *study, size_t *out, rue
         rue_status status = rue_store_next_trial(study->store, &found, &trial, error);
         if (status != RUE_OK || !found) return status;
         rue_trial_result_close(&trial.result);
-        if (trial.scenario.machine[0])
+        if (trial.origin.machine[0])
             return rue_fail(error, RUE_USAGE,
                             "%s is a study of a machine or a simulated one, not of a table: choose another "
                             "folder with --study",
                             study->folder);
-        *out += strcmp(trial.scenario.runner, study->runner) == 0;
+        *out += strcmp(trial.origin.runner, study->runner) == 0;
     }
     return RUE_OK;
 }
@@ -88,10 +92,9 @@ static rue_status add_trials(const struct table_study *study, rue_error *error)
     for (size_t i = stored; status == RUE_OK && i < tally->trial_count; i++) {
         struct rue_trial_row row;
         make_row(study, i, &row);
-        struct rue_store_scenario scenario = make_scenario(study, &tally->groups[tally->trials[i].variant]);
-        memcpy(scenario.model, row.request.model, sizeof scenario.model);
+        struct rue_store_origin origin = make_origin(study, &tally->groups[tally->trials[i].variant]);
         if (rue_interrupt_status() != RUE_OK) return rue_fail(error, rue_interrupt_status(), "interrupted");
-        struct rue_store_trial trial = rue_store_make_trial(&scenario, &row.request);
+        struct rue_store_trial trial = rue_store_make_trial(&origin, &row.request);
         trial.result = row.result;
         status = rue_store_add_trial(study->store, &trial, error);
     }
@@ -107,9 +110,10 @@ static rue_status save_findings(struct table_study *study, const struct rue_rank
     struct rue_findings *findings = study->findings;
     const struct rue_store_result row = {.result = rue_store_run_id(study->store)};
     for (size_t v = 0; v < findings->variant_count; v++) {
-        struct rue_store_scenario scenario = make_scenario(study, &findings->variants[v]);
-        rue_workload_canonical(&scenario.workload, workload);
-        rue_kept_scenario(&scenario, workload, findings->variants[v].scenario);
+        const struct rue_store_origin origin = make_origin(study, &findings->variants[v]);
+        const struct rue_trial_request request = make_request(&findings->variants[v]);
+        rue_workload_canonical(&request.workload, workload);
+        rue_kept_scenario(&origin, &request, workload, findings->variants[v].scenario);
     }
     return rue_kept_save(study->store, findings, rules, row, error);
 }

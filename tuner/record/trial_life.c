@@ -34,13 +34,12 @@ static const struct rue_variant_findings *find_variant(const struct rue_record *
                                                        const struct rue_store_trial *trial)
 {
     size_t number = rue_record_variant(record, trial);
-    const struct rue_store_scenario *scenario = &trial->scenario;
     if (!findings || number == RUE_NONE) return NULL;
     if (record->is_current) return number < findings->variant_count ? &findings->variants[number] : NULL;
     for (size_t v = 0; v < findings->variant_count; v++) {
         const struct rue_variant_findings *variant = &findings->variants[v];
-        if (variant->job.images == scenario->job_images &&
-            strcmp(variant->data.digest, scenario->data_digest) == 0)
+        if (variant->job.images == trial->request.job_images &&
+            strcmp(variant->data.digest, trial->origin.data_digest) == 0)
             return variant;
     }
     return NULL;
@@ -73,8 +72,8 @@ rue_status rue_trial_life_read(const struct rue_record *record, const struct rue
     out->row.label = NULL; /* of `trial` */
     if (status != RUE_OK) return status;
     memcpy(out->recorded, trial.recorded, sizeof out->recorded);
-    memcpy(out->runner, trial.scenario.runner, sizeof out->runner);
-    memcpy(out->machine, trial.scenario.machine, sizeof out->machine);
+    memcpy(out->runner, trial.origin.runner, sizeof out->runner);
+    memcpy(out->machine, trial.origin.machine, sizeof out->machine);
     const struct rue_findings *last = record->last ? &record->last->found : NULL;
     out->own_runner = last && rue_findings_runner_is_own(last) && strcmp(last->runner.name, out->runner) == 0;
     out->of_sample = rue_record_is_sample(&trial);

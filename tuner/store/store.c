@@ -340,17 +340,11 @@ void rue_store_rows_close(struct rue_store_rows *rows)
 
 /* ---- trials ---- */
 
-struct rue_store_trial rue_store_make_trial(const struct rue_store_scenario *scenario,
+struct rue_store_trial rue_store_make_trial(const struct rue_store_origin *origin,
                                             const struct rue_trial_request *request)
 {
-    struct rue_store_trial trial = {.run_id = RUE_ABSENT,
-                                    .scenario = *scenario,
-                                    .measure = request->measure,
-                                    .config = request->config,
-                                    .requested_images = request->images,
-                                    .requested_batches = request->batches,
-                                    .limits = request->limits};
-    if (request->measure == RUE_LOAD) trial.scenario.model[0] = trial.scenario.model_profile[0] = 0;
+    struct rue_store_trial trial = {.run_id = RUE_ABSENT, .origin = *origin, .request = *request};
+    if (request->measure == RUE_LOAD) trial.request.model[0] = trial.origin.model_profile[0] = 0;
     return trial;
 }
 
@@ -381,7 +375,7 @@ static rue_status insert_row(struct rue_store *store, const struct rue_store_tri
     if (code == SQLITE_DONE) code = sqlite3_step(store->last);
     if (code != SQLITE_ROW) return fail_store(store, code, "adding a trial", error);
     column = rue_store_row_read(store->last, RUE_STORE_TRIALS, 0, &store->cache, &stored);
-    if (!column && !same_workload(&trial->scenario.workload, &stored.scenario.workload)) column = "workload";
+    if (!column && !same_workload(&trial->request.workload, &stored.request.workload)) column = "workload";
     rue_trial_result_close(&stored.result);
     *out_id = stored.id;
     if (!column) return RUE_OK;
@@ -420,10 +414,10 @@ rue_status rue_store_add_trial(struct rue_store *store, struct rue_store_trial *
 }
 
 /* `limit`: number of rows; -1: all. SQLite's code. */
-static int bind_search(struct rue_store *store, const struct rue_store_scenario *scenario,
+static int bind_search(struct rue_store *store, const struct rue_store_origin *origin,
                        const struct rue_trial_request *request, struct rue_store_position position, int limit)
 {
-    const struct rue_store_trial trial = rue_store_make_trial(scenario, request);
+    const struct rue_store_trial trial = rue_store_make_trial(origin, request);
     int code = rue_store_row_bind(store->search, RUE_STORE_TRIALS, &trial);
     const struct {
         const char *name;
@@ -471,24 +465,24 @@ static rue_status find_next_row(struct rue_store *store, int code, const struct 
     return status;
 }
 
-rue_status rue_store_find_trial(struct rue_store *store, const struct rue_store_scenario *scenario,
+rue_status rue_store_find_trial(struct rue_store *store, const struct rue_store_origin *origin,
                                 const struct rue_trial_request *request, struct rue_store_position position,
                                 struct rue_store_trial *out, rue_error *error)
 {
     bool found = false;
-    int code = bind_search(store, scenario, request, position, 1);
+    int code = bind_search(store, origin, request, position, 1);
     rue_status status = find_next_row(store, code, request, out, &found, error);
     if (!found) out->id = 0;
     rewind_statement(store->search);
     return status;
 }
 
-rue_status rue_store_visit_trials(struct rue_store *store, const struct rue_store_scenario *scenario,
+rue_status rue_store_visit_trials(struct rue_store *store, const struct rue_store_origin *origin,
                                   const struct rue_trial_request *request, rue_store_visit *visit,
                                   void *context, rue_error *error)
 {
     struct rue_store_trial trial;
-    int code = bind_search(store, scenario, request, (struct rue_store_position){0}, -1);
+    int code = bind_search(store, origin, request, (struct rue_store_position){0}, -1);
     rue_status status = RUE_OK;
     for (bool found = true; status == RUE_OK && found;) {
         status = find_next_row(store, code, request, &trial, &found, error);

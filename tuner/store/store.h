@@ -65,7 +65,7 @@ void rue_store_rows_close(struct rue_store_rows *rows);
 
 /* A row of the table trial for a request, without a result: its measure, config, images, batches and limits.
  * For the measure load, model and profile are "". */
-struct rue_store_trial rue_store_make_trial(const struct rue_store_scenario *scenario,
+struct rue_store_trial rue_store_make_trial(const struct rue_store_origin *origin,
                                             const struct rue_trial_request *request);
 
 /* Adds a trial of this run, which gets its row id; when this returns RUE_OK, the row is on the disk, and can
@@ -82,13 +82,14 @@ struct rue_store_position {
 };
 
 /* Finds a stored trial that can be reused for the request:
- * - scenario (without the model, for the measure load), measure and configuration are equal;
+ * - origin, model (except for the measure load), variant without its path, workload, job, measure and
+ * configuration are equal;
  * - it was requested with at least as many images, or, for the measure compute, batches;
  * - it is ok, and the batches fit the memory limit of the request or the limit of the row is not larger; or
  * it is infeasible under a memory limit at least as large, and not because the system refused a resource.
  * Sets the id, start and result of `out`; the id is 0 if nothing was found. The result has the request's
  * config; the caller closes it. */
-rue_status rue_store_find_trial(struct rue_store *store, const struct rue_store_scenario *scenario,
+rue_status rue_store_find_trial(struct rue_store *store, const struct rue_store_origin *origin,
                                 const struct rue_trial_request *request, struct rue_store_position position,
                                 struct rue_store_trial *out, rue_error *error) RUE_MUST_CHECK;
 
@@ -98,7 +99,7 @@ typedef rue_status rue_store_visit(void *context, uint64_t id, const struct rue_
 
 /* Visits every trial that can be reused for the request (as above), oldest first; a signal ends it. `visit`
  * must not use the store. */
-rue_status rue_store_visit_trials(struct rue_store *store, const struct rue_store_scenario *scenario,
+rue_status rue_store_visit_trials(struct rue_store *store, const struct rue_store_origin *origin,
                                   const struct rue_trial_request *request, rue_store_visit *visit,
                                   void *context, rue_error *error) RUE_MUST_CHECK;
 

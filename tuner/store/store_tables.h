@@ -7,14 +7,10 @@
 #include "profile.h"
 #include "trial.h"
 
-/* The conditions of a trial. A stored trial is reused only if all of them are equal, except the path of the
- * variant: `data_digest` identifies the data. Budget, repeats and searched values are not conditions. */
-struct rue_store_scenario {
+/* What identifies the data, model, runner and machine of a request. A stored trial is reused only if all of
+ * it is equal, and of its request the model, the variant except its path, the workload and the job. */
+struct rue_store_origin {
     char data_digest[32];
-    struct rue_variant variant;
-    struct rue_workload workload;
-    uint64_t job_images;
-    char model[RUE_MODEL_NAME_BYTES];
     char model_profile[RUE_PROFILE_JSON_BYTES]; /* canonical JSON of the model's cost profile */
     char runner[128]; /* name and version; also the command, if it is not rue's own */
     char machine[32]; /* fingerprint of the runner's machine */
@@ -54,12 +50,9 @@ struct rue_store_finding {
 struct rue_store_trial {
     int64_t run_id;    /* RUE_ABSENT: none */
     char recorded[32]; /* wall clock, UTC */
-    struct rue_store_scenario scenario;
-    const char *workload; /* as stored; set by rue_store_next_trial, valid until the next call */
-    enum rue_measure measure;
-    struct rue_config config;
-    uint64_t requested_images, requested_batches;
-    struct rue_limits limits;
+    struct rue_store_origin origin;
+    struct rue_trial_request request; /* without the members that are not stored: its id, repeat and flags */
+    const char *workload;             /* as stored; set by rue_store_next_trial, valid until the next call */
     uint64_t id, started_ns;
     struct rue_trial_result result;
 };

@@ -38,20 +38,20 @@ static char *dump(json_t *object)
     return text;
 }
 
-void rue_kept_scenario(const struct rue_store_scenario *scenario, const char *workload,
-                       char out[RUE_SCENARIO_BYTES])
+void rue_kept_scenario(const struct rue_store_origin *origin, const struct rue_trial_request *request,
+                       const char *workload, char out[RUE_SCENARIO_BYTES])
 {
     char job[24];
-    snprintf(job, sizeof job, "%" PRIu64, scenario->job_images);
-    const struct rue_variant *variant = &scenario->variant;
-    const char *const parts[] = {scenario->data_digest,
+    snprintf(job, sizeof job, "%" PRIu64, request->job_images);
+    const struct rue_variant *variant = &request->variant;
+    const char *const parts[] = {origin->data_digest,
                                  rue_mode_names[variant->mode],
                                  variant->format,
                                  variant->dtype,
                                  workload,
                                  job,
-                                 scenario->runner,
-                                 scenario->machine};
+                                 origin->runner,
+                                 origin->machine};
     uint64_t hash = RUE_HASH_START;
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
         if (i) hash = rue_hash(hash, "\n", 1);

@@ -8,8 +8,8 @@
 #include "store.h"
 
 /* The name for the store's rows of a scenario, of any model. `workload` is canonical. */
-void rue_kept_scenario(const struct rue_store_scenario *scenario, const char *workload,
-                       char out[RUE_SCENARIO_BYTES]);
+void rue_kept_scenario(const struct rue_store_origin *origin, const struct rue_trial_request *request,
+                       const char *workload, char out[RUE_SCENARIO_BYTES]);
 
 /* Saves what the run found; replaces what it had saved. `row` has the disturbed trials, and the run whose
  * findings are the result: this one (rue_store_run_id) or an earlier one; RUE_ABSENT while the run is under

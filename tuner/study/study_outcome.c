@@ -23,9 +23,11 @@
 static void scenario_key(const struct rue_study_setup *setup, size_t variant, char out[RUE_SCENARIO_BYTES])
 {
     char workload[RUE_WORKLOAD_TEXT_BYTES];
-    struct rue_store_scenario scenario = rue_study_scenario(setup, variant, RUE_NONE);
-    rue_workload_canonical(&scenario.workload, workload);
-    rue_kept_scenario(&scenario, workload, out);
+    const struct rue_study_variant *own = &setup->variants[variant];
+    const struct rue_store_origin origin = rue_study_origin(setup, variant, RUE_NONE);
+    const struct rue_trial_request request = {.variant = own->variant, .job_images = own->job_images};
+    rue_workload_canonical(&own->workload, workload);
+    rue_kept_scenario(&origin, &request, workload, out);
 }
 
 static rue_status keep_findings(const struct rue_study_setup *setup, const struct rue_study_ledger *ledger,

@@ -22,26 +22,23 @@ static bool has_copy(const struct rue_study_setup *setup, size_t index)
     return false;
 }
 
-struct rue_store_scenario rue_study_scenario(const struct rue_study_setup *setup, size_t variant_index,
-                                             size_t model_index)
+struct rue_store_origin rue_study_origin(const struct rue_study_setup *setup, size_t variant_index,
+                                         size_t model)
 {
     const struct rue_study_variant *variant = &setup->variants[variant_index];
-    struct rue_store_scenario scenario = {
-        .variant = variant->variant, .workload = variant->workload, .job_images = variant->job_images};
-    snprintf(scenario.data_digest, sizeof scenario.data_digest, "%s", variant->opened.digest);
+    struct rue_store_origin origin = {0};
+    snprintf(origin.data_digest, sizeof origin.data_digest, "%s", variant->opened.digest);
     /* Copies are distinguished by path; all other data are identified by their content alone. */
     if (has_copy(setup, variant_index)) {
         const char *path = variant->variant.path;
-        snprintf(scenario.data_digest, sizeof scenario.data_digest, "%.20s-%08" PRIx32,
-                 variant->opened.digest, (uint32_t)rue_hash(RUE_HASH_START, path, strlen(path)));
+        snprintf(origin.data_digest, sizeof origin.data_digest, "%.20s-%08" PRIx32, variant->opened.digest,
+                 (uint32_t)rue_hash(RUE_HASH_START, path, strlen(path)));
     }
-    snprintf(scenario.runner, sizeof scenario.runner, "%s", setup->host.identity);
-    snprintf(scenario.machine, sizeof scenario.machine, "%s", setup->host.machine);
-    if (model_index == RUE_NONE) return scenario;
-    const struct rue_study_model *model = &setup->models[model_index];
-    snprintf(scenario.model, sizeof scenario.model, "%s", model->name);
-    snprintf(scenario.model_profile, sizeof scenario.model_profile, "%s", model->profile_json);
-    return scenario;
+    snprintf(origin.runner, sizeof origin.runner, "%s", setup->host.identity);
+    snprintf(origin.machine, sizeof origin.machine, "%s", setup->host.machine);
+    if (model == RUE_NONE) return origin;
+    snprintf(origin.model_profile, sizeof origin.model_profile, "%s", setup->models[model].profile_json);
+    return origin;
 }
 
 rue_status rue_study_open_matrix(const struct rue_study_setup *setup, struct rue_cost_matrix **out,

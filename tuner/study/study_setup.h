@@ -147,8 +147,7 @@ static inline bool rue_study_predicts(const struct rue_study_setup *setup)
 rue_status rue_study_open_matrix(const struct rue_study_setup *setup, struct rue_cost_matrix **out,
                                  rue_error *error) RUE_MUST_CHECK;
 
-/* The data, workload, model and runner of the trials of a variant and a model (RUE_NONE: none). */
-struct rue_store_scenario rue_study_scenario(const struct rue_study_setup *setup, size_t variant,
-                                             size_t model);
+/* The origin of the trials of a variant and a model (RUE_NONE: none). */
+struct rue_store_origin rue_study_origin(const struct rue_study_setup *setup, size_t variant, size_t model);
 
 #endif

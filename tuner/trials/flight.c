@@ -75,7 +75,7 @@ void rue_flight_complete(const struct rue_study_setup *setup, struct rue_flight 
 {
     const struct rue_study_variant *variant = &setup->variants[flight->at.variant];
     struct rue_trial_request *request = &flight->request;
-    flight->scenario = rue_study_scenario(setup, flight->at.variant, flight->at.model);
+    flight->origin = rue_study_origin(setup, flight->at.variant, flight->at.model);
     request->variant = variant->variant;
     request->workload = variant->workload;
     request->job_images = variant->job_images;
@@ -84,7 +84,8 @@ void rue_flight_complete(const struct rue_study_setup *setup, struct rue_flight 
         setup->goal.loader.deployment.numbers.count ? (uint64_t)variant->workload.world_size : 1;
     request->limits =
         (struct rue_limits){time_limit_ns(&setup->goal, slower * flight->expected_ns), setup->memory_bytes};
-    snprintf(request->model, sizeof request->model, "%s", flight->scenario.model);
+    if (flight->at.model == RUE_NONE) return;
+    snprintf(request->model, sizeof request->model, "%s", setup->models[flight->at.model].name);
 }
 
 /* Clocks: on a virtual one each lane has its own; the real one is that of the study. */
@@ -115,7 +116,7 @@ static rue_status find_stored(struct rue_study_ledger *ledger, struct rue_flight
 {
     struct rue_store_trial trial;
     rue_status status =
-        rue_store_find_trial(ledger->store, &flight->scenario, &flight->request, position, &trial, error);
+        rue_store_find_trial(ledger->store, &flight->origin, &flight->request, position, &trial, error);
     flight->answered = status == RUE_OK && trial.id;
     flight->result = trial.result;
     flight->at.trial.id = trial.id;
@@ -199,7 +200,7 @@ static rue_status record_trial(const struct rue_study_setup *setup, struct rue_s
     *flight->clock_ns = trial->started_ns + rue_study_cost_ns(&flight->result);
     ledger->run_trials++;
     flight->at.suspended_ns = ledger->clock.suspended_ns;
-    struct rue_store_trial row = rue_store_make_trial(&flight->scenario, &flight->request);
+    struct rue_store_trial row = rue_store_make_trial(&flight->origin, &flight->request);
     row.started_ns = trial->started_ns;
     row.result = flight->result;
     rue_status status = rue_store_add_trial(ledger->store, &row, error);
@@ -257,7 +258,7 @@ rue_status rue_flight_visit_stored(const struct rue_study_setup *setup, struct r
                                    rue_error *error)
 {
     rue_flight_complete(setup, flight);
-    return rue_store_visit_trials(ledger->store, &flight->scenario, &flight->request, visit, context, error);
+    return rue_store_visit_trials(ledger->store, &flight->origin, &flight->request, visit, context, error);
 }
 
 size_t rue_study_find_node(const struct rue_study_setup *setup, const char *ranks)

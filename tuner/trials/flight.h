@@ -18,7 +18,7 @@ struct rue_flight {
     uint64_t expected_ns;      /* 0: unknown; longer trials count as hanging */
     struct rue_runner *runner; /* borrowed */
     uint64_t *clock_ns;        /* spent time of the runner; each trial adds to it; borrowed */
-    struct rue_store_scenario scenario;
+    struct rue_store_origin origin;
     int attempts, suspensions;
     bool answered; /* `row` of the ledger has the result */
     bool stored;   /* it was stored before, and cost nothing */
@@ -27,7 +27,7 @@ struct rue_flight {
     char failure[RUE_REASON_BYTES]; /* the reason of a result that failed, without the node */
 };
 
-/* Fills in the scenario and the rest of the request. The next functions do this by themselves. */
+/* Fills in the origin and the rest of the request. The next functions do this by themselves. */
 void rue_flight_complete(const struct rue_study_setup *setup, struct rue_flight *flight);
 
 /* If the store has an `nth` row that answers the request, adds it to the ledger (`answered`). */

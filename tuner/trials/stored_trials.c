@@ -11,7 +11,7 @@ rue_status rue_study_is_stored(const struct rue_study_setup *setup, struct rue_s
 {
     struct rue_store_trial trial;
     rue_flight_complete(setup, flight);
-    rue_status status = rue_store_find_trial(ledger->store, &flight->scenario, &flight->request,
+    rue_status status = rue_store_find_trial(ledger->store, &flight->origin, &flight->request,
                                              (struct rue_store_position){.nth = nth}, &trial, error);
     *stored = trial.id;
     rue_trial_result_close(&trial.result);

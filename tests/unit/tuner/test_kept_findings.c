@@ -14,14 +14,11 @@ TestSuite(kept_findings, .timeout = 120);
 
 Test(kept_findings, stored_rows_of_a_scenario_keep_their_name)
 {
-    const struct rue_store_scenario scenario = {.data_digest = "d1",
-                                                .variant = {RUE_PREPROCESSED, "tensor", "f16", "a path"},
-                                                .job_images = 1000,
-                                                .model = "a model",
-                                                .runner = "rue",
-                                                .machine = "m1"};
+    const struct rue_store_origin origin = {.data_digest = "d1", .runner = "rue", .machine = "m1"};
+    const struct rue_trial_request request = {
+        .variant = {RUE_PREPROCESSED, "tensor", "f16", "a path"}, .model = "a model", .job_images = 1000};
     char key[RUE_SCENARIO_BYTES];
-    rue_kept_scenario(&scenario, "{}", key);
+    rue_kept_scenario(&origin, &request, "{}", key);
     cr_assert_str_eq(key, "7c9314be8f68ccfe", "runs before this rue stored another name");
 }
 

@@ -14,7 +14,7 @@ static uint64_t find_id(struct rue_store *store, const struct cell *cell, size_t
 {
     rue_error error = {0};
     struct rue_store_trial row;
-    rue_status status = rue_store_find_trial(store, &cell->scenario, &cell->request,
+    rue_status status = rue_store_find_trial(store, &cell->origin, &cell->request,
                                              (struct rue_store_position){.nth = nth}, &row, &error);
     cr_assert(status == RUE_OK, "find: %s", error.message);
     rue_trial_result_close(&row.result);
@@ -68,7 +68,7 @@ Test(store, every_field_is_read_back_after_reopening)
     store = open_or_die(false);
     struct rue_store_trial row;
     rue_error error = {0};
-    rue_status status = rue_store_find_trial(store, &cell.scenario, &cell.request,
+    rue_status status = rue_store_find_trial(store, &cell.origin, &cell.request,
                                              (struct rue_store_position){0}, &row, &error);
     struct rue_trial_result back = row.result;
     cr_assert(status == RUE_OK && row.id, "not found: %s", error.message);
@@ -98,8 +98,8 @@ Test(store, fields_without_a_value_are_empty)
     memset(&trial, 0x5a, sizeof trial);
     bool found = false;
     cr_assert(rue_store_next_trial(store, &found, &trial, NULL) == RUE_OK && found, "not found");
-    cr_assert_str_eq(trial.scenario.variant.path, cell.scenario.variant.path);
-    cr_assert(!trial.scenario.variant.image_key[0] && !trial.scenario.variant.label_key[0], "keys of nobody");
+    cr_assert_str_eq(trial.request.variant.path, cell.request.variant.path);
+    cr_assert(!trial.request.variant.image_key[0] && !trial.request.variant.label_key[0], "keys of nobody");
     rue_trial_result_close(&trial.result);
     rue_trial_result_close(&result);
     rue_store_close(store);
@@ -115,8 +115,8 @@ Test(store, absent_fields_are_null_and_read_back_as_absent)
     struct rue_store *store = open_or_die(false);
     add_or_die(store, &cell, &result);
     struct rue_store_trial row;
-    rue_status status = rue_store_find_trial(store, &cell.scenario, &cell.request,
-                                             (struct rue_store_position){0}, &row, NULL);
+    rue_status status =
+        rue_store_find_trial(store, &cell.origin, &cell.request, (struct rue_store_position){0}, &row, NULL);
     struct rue_trial_result back = row.result;
     cr_assert(status == RUE_OK && row.id, "not found");
     cr_assert(back.outcome == RUE_TRIAL_INFEASIBLE, "the outcome differs");
@@ -143,31 +143,31 @@ static const struct part {
     const char *name;
     size_t offset;
 } parts[] = {
-    PART(scenario.data_digest),
-    PART(scenario.variant.mode),
-    PART(scenario.variant.format),
-    PART(scenario.variant.dtype),
-    PART(scenario.workload.shuffle),
-    PART(scenario.workload.drop_last),
-    PART(scenario.workload.seed),
-    PART(scenario.workload.epoch),
-    PART(scenario.workload.rank),
-    PART(scenario.workload.world_size),
-    PART(scenario.workload.remote_ranks),
-    PART(scenario.workload.share),
-    PART(scenario.workload.missing_chunks),
-    PART(scenario.workload.chunk_cache_bytes),
-    PART(scenario.workload.bad_images),
-    PART(scenario.workload.max_pixels),
-    PART(scenario.workload.decode),
-    PART(scenario.workload.batch_dtype),
-    PART(scenario.workload.transform),
-    PART(scenario.workload.cache),
-    PART(scenario.job_images),
-    PART(scenario.model),
-    PART(scenario.model_profile),
-    PART(scenario.runner),
-    PART(scenario.machine),
+    PART(origin.data_digest),
+    PART(request.variant.mode),
+    PART(request.variant.format),
+    PART(request.variant.dtype),
+    PART(request.workload.shuffle),
+    PART(request.workload.drop_last),
+    PART(request.workload.seed),
+    PART(request.workload.epoch),
+    PART(request.workload.rank),
+    PART(request.workload.world_size),
+    PART(request.workload.remote_ranks),
+    PART(request.workload.share),
+    PART(request.workload.missing_chunks),
+    PART(request.workload.chunk_cache_bytes),
+    PART(request.workload.bad_images),
+    PART(request.workload.max_pixels),
+    PART(request.workload.decode),
+    PART(request.workload.batch_dtype),
+    PART(request.workload.transform),
+    PART(request.workload.cache),
+    PART(request.job_images),
+    PART(request.model),
+    PART(origin.model_profile),
+    PART(origin.runner),
+    PART(origin.machine),
     PART(request.measure),
     PART(request.config.value[RUE_BATCH_SIZE]),
     PART(request.config.value[RUE_NUM_WORKERS]),
@@ -196,7 +196,7 @@ Test(store, the_path_is_not_part_of_the_identity)
     struct rue_trial_result result = result_sample();
     struct rue_store *store = open_or_die(false);
     add_or_die(store, &cell, &result);
-    strcpy(cell.scenario.variant.path, "/elsewhere");
+    strcpy(cell.request.variant.path, "/elsewhere");
     cr_assert(find_id(store, &cell, 0) == 1, "another path hides the row");
     rue_store_close(store);
     cr_assert(sql_run(path, "SELECT count(*) FROM trial WHERE path = '/data/o''brien'") == 1,
@@ -210,8 +210,8 @@ Test(store, trials_of_the_measure_load_belong_to_no_model)
     struct rue_trial_result result = result_sample();
     struct rue_store *store = open_or_die(false);
     add_or_die(store, &cell, &result);
-    strcpy(cell.scenario.model, "vgg16");
-    strcpy(cell.scenario.model_profile, "{}");
+    strcpy(cell.request.model, "vgg16");
+    strcpy(cell.origin.model_profile, "{}");
     cr_assert(find_id(store, &cell, 0) == 1, "the row of another model's scenario not found");
     rue_store_close(store);
 }
@@ -487,7 +487,7 @@ Test(store, a_row_edited_into_nonsense_is_named)
         sql_run(path, sql);
         rue_error error = {0};
         struct rue_store_trial row;
-        rue_status status = rue_store_find_trial(store, &cell.scenario, &cell.request,
+        rue_status status = rue_store_find_trial(store, &cell.origin, &cell.request,
                                                  (struct rue_store_position){0}, &row, &error);
         cr_assert(status == RUE_STORE && !row.id, "%s: accepted", edits[i]);
         cr_assert(strstr(error.message, path) && strstr(error.message, "trial 1"), "%s", error.message);

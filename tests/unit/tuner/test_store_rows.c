@@ -142,7 +142,7 @@ static void draw_trial(struct rue_store_trial *out)
             break;
         }
     }
-    if (out->measure == RUE_LOAD) out->scenario.model[0] = out->scenario.model_profile[0] = 0;
+    if (out->request.measure == RUE_LOAD) out->request.model[0] = out->origin.model_profile[0] = 0;
 }
 
 static bool times_equal(const struct rue_store_column *column, const struct rue_store_trial *a,
@@ -191,12 +191,7 @@ static bool column_equal(const struct rue_store_column *column, const struct rue
 static bool add_trial(struct rue_store *store, const struct rue_store_trial *trial)
 {
     rue_error error = {0};
-    const struct rue_trial_request request = {.measure = trial->measure,
-                                              .config = trial->config,
-                                              .images = trial->requested_images,
-                                              .batches = trial->requested_batches,
-                                              .limits = trial->limits};
-    struct rue_store_trial row = rue_store_make_trial(&trial->scenario, &request);
+    struct rue_store_trial row = rue_store_make_trial(&trial->origin, &trial->request);
     row.started_ns = trial->started_ns;
     row.result = trial->result;
     rue_status status = rue_store_add_trial(store, &row, &error);
