@@ -5,20 +5,17 @@
 #include <string.h>
 
 #include "conclude.h"
-#include "data_advice.h"
 #include "data_options.h"
 #include "deployment_options.h"
-#include "dry_run.h"
 #include "findings_fill.h"
 #include "monitor.h"
 #include "output.h"
-#include "plan.h"
 #include "scaling.h"
+#include "study_command.h"
 #include "study_options.h"
 #include "study_outcome.h"
 #include "study_search.h"
 #include "study_space.h"
-#include "suspension.h"
 #include "terminal.h"
 #include "units.h"
 
@@ -65,35 +62,6 @@ static const struct rue_report rows_file = {.file = "scale.csv", .mark = RUE_SCA
                                samples_file = {.file = "samples.csv", .mark = RUE_SAMPLES_MARK};
 static const struct rue_report *const files[] = {&rue_report_json, &rue_report_csv, &rue_report_html,
                                                  &rows_file,       &samples_file,   NULL};
-
-static struct rue_study_goal read_scale_goal(const struct rue_options *options)
-{
-    struct rue_study_goal goal = {
-        .data.count = (size_t)rue_options_argument_count(options),
-        .data.paths = rue_options_arguments(options),
-        .data.modes = {true, true},
-        .models.device = rue_options_text(options, "device"),
-        .models.names = rue_options_text(options, "model"),
-        .job.images = rue_options_number(options, "images"),
-        .job.epoch_most = USUAL_IMAGES,
-        .space.curves = true,
-        .search.strategy = "grid",
-        .search.budget = rue_options_budget(options, "budget"),
-        .search.confidence = RUE_DEFAULT_CONFIDENCE,
-        .search.repeats = 1,
-        .search.rules = {.top_n = 3, .set_epsilon_ratio = 0.02, .confidence = RUE_DEFAULT_CONFIDENCE},
-        .loader.trial_timeout_ns = rue_options_number(options, "trial-timeout"),
-        .loader.memory_bytes = rue_options_number(options, "max-memory"),
-        .loader.workload = rue_workload_from_options(options),
-        .output.folder = rue_options_text(options, "out"),
-        .output.name_suffix = "-scale",
-        .output.reports = files,
-        .output.fresh = rue_options_flag(options, "fresh") && !rue_options_flag(options, "dry-run"),
-        .output.dry_run = rue_options_flag(options, "dry-run"),
-        .output.command_line = rue_options_command_line(options),
-    };
-    return goal;
-}
 
 /* Files are written before the output is shown. Without new samples, an earlier samples.csv stays. */
 static rue_status write_files(const struct rue_study_setup *setup, const struct rue_scaling *results,
@@ -180,42 +148,27 @@ static rue_status perform_and_show(struct rue_study *study, const struct rue_opt
     return status;
 }
 
-static rue_status scale(const struct rue_study_goal *goal, const struct rue_options *options,
-                        struct rue_progress *progress, rue_error *error)
-{
-    struct rue_study *study = NULL;
-    rue_status status = rue_study_open(goal, progress, &study, error);
-    if (status == RUE_OK) status = rue_study_plan(study, error);
-    if (status == RUE_OK) rue_plan_show(study, options, rue_options_flag(options, "quiet"));
-    if (status == RUE_OK && !goal->output.dry_run) status = perform_and_show(study, options, error);
-    rue_study_close(study);
-    return status;
-}
-
 static rue_status run_scale(const struct rue_options *options, rue_error *error)
 {
-    struct rue_study_goal goal = read_scale_goal(options);
+    struct rue_study_goal goal = {
+        .data.modes = {true, true},
+        .job.epoch_most = USUAL_IMAGES,
+        .space.curves = true,
+        .search.strategy = "grid",
+        .search.confidence = RUE_DEFAULT_CONFIDENCE,
+        .search.repeats = 1,
+        .search.rules = {.top_n = 3, .set_epsilon_ratio = 0.02, .confidence = RUE_DEFAULT_CONFIDENCE},
+        .output.name_suffix = "-scale",
+        .output.reports = files,
+    };
     if (rue_options_number(options, "period") < RUE_NS_PER_MS)
         return rue_fail(error, RUE_USAGE,
                         "%s: sampling more often than every 1ms would disturb the trials: give 1ms or more",
                         rue_options_origin(options, "period"));
-    if (goal.output.dry_run && rue_options_flag(options, "json"))
-        return rue_fail(error, RUE_USAGE, "--dry-run prints the plan as text: remove --json");
-    rue_status status = rue_deployment_read(options, goal.data.count, &goal.loader.deployment, error);
-    if (status == RUE_OK) status = rue_runner_address_read(options, &goal.loader.runner, error);
-    bool own = rue_runner_address_is_own(&goal.loader.runner);
-    if (own && !goal.models.names) goal.models.names = "none";
-    if (status == RUE_OK) status = rue_workload_settle(options, &goal.loader.workload, error);
-    if (status == RUE_OK) status = rue_knob_choices_read(options, &goal.space.knobs, error);
-    if (status == RUE_OK) status = rue_data_options_keys(options, &goal.data.keys, error);
+    rue_status status = rue_study_command_read(options, &goal, error);
     if (status != RUE_OK) return status;
-    struct rue_progress progress = rue_progress_open(rue_options_flag(options, "quiet"));
-    rue_suspension_install();
-    status = scale(&goal, options, &progress, error);
-    for (size_t i = 0; i < goal.data.count && own; i++)
-        status = rue_data_advise(status, goal.data.paths[i], error);
-    rue_progress_close(&progress);
-    return status;
+    if (rue_runner_address_is_own(&goal.loader.runner) && !goal.models.names) goal.models.names = "none";
+    return rue_study_command_run(&goal, options, perform_and_show, error);
 }
 
 const struct rue_command rue_command_scale = {

@@ -5,19 +5,16 @@
 
 #include "conclude.h"
 #include "conversion.h"
-#include "data_advice.h"
 #include "data_options.h"
 #include "deployment_options.h"
-#include "dry_run.h"
 #include "findings_fill.h"
-#include "plan.h"
 #include "ranking_options.h"
 #include "recommendation_file.h"
+#include "study_command.h"
 #include "study_options.h"
 #include "study_outcome.h"
 #include "study_search.h"
 #include "study_space.h"
-#include "suspension.h"
 #include "terminal.h"
 #include "units.h"
 
@@ -134,34 +131,21 @@ static struct rue_study_goal read_tune_goal(const struct rue_options *options)
     struct rue_study_goal goal = {
         .data.table = rue_options_text(options, "table"),
         .data.map = rue_options_text(options, "map"),
-        .data.count = (size_t)rue_options_argument_count(options),
-        .data.paths = rue_options_arguments(options),
         .data.modes = {[RUE_RAW] = mode != 2, [RUE_PREPROCESSED] = mode != 1},
-        .models.device = rue_options_text(options, "device"),
-        .models.names = rue_options_text(options, "model"),
-        .job.images = rue_options_number(options, "images"),
         .job.batches = rue_options_number(options, "batches"),
         .data.sample_images = rue_options_number(options, "sample"),
         .search.minimise = (enum rue_goal)rue_options_word(options, "goal"),
         .search.max_first_batch_ns = rue_options_number(options, "max-first-batch"),
         .search.strategy = rue_strategy_names[rue_options_word(options, "strategy")],
-        .search.budget = rue_options_budget(options, "budget"),
         .search.epsilon_ratio = rue_options_ratio(options, "epsilon"),
         .search.confidence = rue_options_ratio(options, "confidence"),
-        .loader.trial_timeout_ns = rue_options_number(options, "trial-timeout"),
         .search.repeats = (int)rue_options_number(options, "repeats"),
-        .loader.memory_bytes = rue_options_number(options, "max-memory"),
         .space.limits_workers = rue_options_text(options, "max-workers"),
         .space.max_workers = (int)rue_options_number(options, "max-workers"),
         .space.max_workers_origin = rue_options_origin(options, "max-workers"),
         .space.baseline = rue_options_text(options, "baseline"),
         .space.baseline_origin = rue_options_origin(options, "baseline"),
-        .loader.workload = rue_workload_from_options(options),
-        .output.folder = rue_options_text(options, "out"),
         .output.reports = rue_reports,
-        .output.fresh = rue_options_flag(options, "fresh") && !rue_options_flag(options, "dry-run"),
-        .output.dry_run = rue_options_flag(options, "dry-run"),
-        .output.command_line = rue_options_command_line(options),
     };
     return goal;
 }
@@ -196,16 +180,14 @@ static rue_status perform_and_show(struct rue_study *study, const struct rue_opt
     return status;
 }
 
-static rue_status tune(const struct rue_study_goal *goal, const struct rue_options *options, bool compares,
-                       struct rue_progress *progress, rue_error *error)
+static rue_status tune(struct rue_study *study, const struct rue_options *options, rue_error *error)
 {
-    struct rue_study *study = NULL;
-    rue_status status = rue_study_open(goal, progress, &study, error);
-    if (status == RUE_OK) status = rue_study_plan(study, error);
-    if (status == RUE_OK) rue_plan_show(study, options, rue_options_flag(options, "quiet"));
-    if (status == RUE_OK && !goal->output.dry_run) status = perform_and_show(study, options, compares, error);
-    rue_study_close(study);
-    return status;
+    return perform_and_show(study, options, false, error);
+}
+
+static rue_status compare(struct rue_study *study, const struct rue_options *options, rue_error *error)
+{
+    return perform_and_show(study, options, true, error);
 }
 
 /* A flag for the length of the job overrides a setting for it. */
@@ -244,8 +226,6 @@ static rue_status check_goal(const struct rue_options *options, const struct rue
                         "%s %s needs --strategy grid: the strategy %s predicts only the time of the job",
                         rue_options_origin(options, "goal"), rue_goal_names[goal->search.minimise],
                         goal->search.strategy);
-    if (goal->output.dry_run && rue_options_flag(options, "json"))
-        return rue_fail(error, RUE_USAGE, "--dry-run prints the plan as text: remove --json");
     return RUE_OK;
 }
 
@@ -299,28 +279,19 @@ static rue_status choose_farm_strategy(const struct rue_options *options, struct
 static rue_status run_study(const struct rue_options *options, bool compares, rue_error *error)
 {
     struct rue_study_goal goal = read_tune_goal(options);
-    rue_status status = rue_deployment_read(options, goal.data.count, &goal.loader.deployment, error);
-    if (status == RUE_OK) status = rue_runner_address_read(options, &goal.loader.runner, error);
-    if (status == RUE_OK) status = rue_knob_choices_read(options, &goal.space.knobs, error);
+    const char *prior = rue_options_text(options, "prior");
+    rue_status status = rue_study_command_read(options, &goal, error);
     if (status == RUE_OK) status = choose_job(options, &goal, error);
-    if (status == RUE_OK) status = rue_workload_settle(options, &goal.loader.workload, error);
     if (status == RUE_OK && goal.loader.deployment.launcher.farm)
         status = choose_farm_strategy(options, &goal, error);
-    if (status == RUE_OK) status = rue_data_options_keys(options, &goal.data.keys, error);
     if (status == RUE_OK) status = rue_ranking_rules_read(options, NULL, &goal.search.rules, error);
-    goal.search.rules.confidence = goal.search.confidence;
-    if (status == RUE_OK) status = check_goal(options, &goal, error);
     if (status != RUE_OK) return status;
-    struct rue_progress progress = rue_progress_open(rue_options_flag(options, "quiet"));
-    rue_suspension_install();
-    status = check_typed(options, error);
+    goal.search.rules.confidence = goal.search.confidence;
+    status = check_goal(options, &goal, error);
+    if (status == RUE_OK) status = check_typed(options, error);
     if (status == RUE_OK) status = check_table(options, &goal, error);
-    const char *prior = rue_options_text(options, "prior");
     if (status == RUE_OK && prior) status = rue_recommendation_read(prior, &goal.search.prior, error);
-    if (status == RUE_OK) status = tune(&goal, options, compares, &progress, error);
-    for (size_t i = 0; i < goal.data.count && rue_runner_address_is_own(&goal.loader.runner); i++)
-        status = rue_data_advise(status, goal.data.paths[i], error);
-    rue_progress_close(&progress);
+    if (status == RUE_OK) status = rue_study_command_run(&goal, options, compares ? compare : tune, error);
     rue_ranking_rules_close(&goal.search.rules);
     rue_recommendation_close(goal.search.prior);
     return status;

@@ -1,9 +1,14 @@
-#include "dry_run.h"
+#include "study_command.h"
 
 #include <inttypes.h>
 #include <string.h>
 
+#include "data_advice.h"
+#include "data_options.h"
+#include "deployment_options.h"
+#include "plan.h"
 #include "plan_text.h"
+#include "suspension.h"
 #include "terminal.h"
 
 /* The values of options that were not given, and the buffers of their texts. */
@@ -69,11 +74,55 @@ static void show_dry_run(const struct rue_study *study, const struct rue_options
     rue_study_show_plan(&study->setup, &study->ledger, &style, stdout);
 }
 
-void rue_plan_show(const struct rue_study *study, const struct rue_options *options, bool quiet)
+static void show_plan(const struct rue_study *study, const struct rue_options *options)
 {
     struct rue_report_style style = rue_terminal_style(stderr, RUE_TABLE_COLUMNS);
     if (study->setup.goal.output.dry_run) return show_dry_run(study, options);
-    if (quiet) return;
+    if (rue_options_flag(options, "quiet")) return;
     rue_study_show_plan(&study->setup, &study->ledger, &style, stderr);
     fputc('\n', stderr);
+}
+
+rue_status rue_study_command_read(const struct rue_options *options, struct rue_study_goal *goal,
+                                  rue_error *error)
+{
+    goal->data.count = (size_t)rue_options_argument_count(options);
+    goal->data.paths = rue_options_arguments(options);
+    goal->models.device = rue_options_text(options, "device");
+    goal->models.names = rue_options_text(options, "model");
+    goal->job.images = rue_options_number(options, "images");
+    goal->search.budget = rue_options_budget(options, "budget");
+    goal->loader.trial_timeout_ns = rue_options_number(options, "trial-timeout");
+    goal->loader.memory_bytes = rue_options_number(options, "max-memory");
+    goal->loader.workload = rue_workload_from_options(options);
+    goal->output.folder = rue_options_text(options, "out");
+    goal->output.dry_run = rue_options_flag(options, "dry-run");
+    goal->output.fresh = rue_options_flag(options, "fresh") && !goal->output.dry_run;
+    goal->output.command_line = rue_options_command_line(options);
+    if (goal->output.dry_run && rue_options_flag(options, "json"))
+        return rue_fail(error, RUE_USAGE, "--dry-run prints the plan as text: remove --json");
+    rue_status status = rue_deployment_read(options, goal->data.count, &goal->loader.deployment, error);
+    if (status == RUE_OK) status = rue_runner_address_read(options, &goal->loader.runner, error);
+    if (status == RUE_OK) status = rue_knob_choices_read(options, &goal->space.knobs, error);
+    if (status == RUE_OK) status = rue_workload_settle(options, &goal->loader.workload, error);
+    return status == RUE_OK ? rue_data_options_keys(options, &goal->data.keys, error) : status;
+}
+
+rue_status rue_study_command_run(const struct rue_study_goal *goal, const struct rue_options *options,
+                                 rue_status (*perform)(struct rue_study *study,
+                                                       const struct rue_options *options, rue_error *error),
+                                 rue_error *error)
+{
+    struct rue_study *study = NULL;
+    struct rue_progress progress = rue_progress_open(rue_options_flag(options, "quiet"));
+    rue_suspension_install();
+    rue_status status = rue_study_open(goal, &progress, &study, error);
+    if (status == RUE_OK) status = rue_study_plan(study, error);
+    if (status == RUE_OK) show_plan(study, options);
+    if (status == RUE_OK && !goal->output.dry_run) status = perform(study, options, error);
+    rue_study_close(study);
+    for (size_t i = 0; i < goal->data.count && rue_runner_address_is_own(&goal->loader.runner); i++)
+        status = rue_data_advise(status, goal->data.paths[i], error);
+    rue_progress_close(&progress);
+    return status;
 }
