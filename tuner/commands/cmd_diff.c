@@ -31,12 +31,8 @@ static rue_status read_study(const char *path, struct rue_record *record, struct
 {
     rue_status status = rue_record_read(path, record, error);
     if (status != RUE_OK) return status;
-    if (rue_record_is_empty(record))
-        status = rue_fail(error, RUE_INCONCLUSIVE,
-                          "%s has no trial to compare yet: run the same 'rue tune' again to continue",
-                          record->store);
-    else
-        status = rue_record_findings(record, &record->last->rules, out, error);
+    status = rue_record_check(record, "compare", error);
+    if (status == RUE_OK) status = rue_record_findings(record, &record->last->rules, out, error);
     if (status != RUE_OK) rue_record_close(record);
     return status;
 }

@@ -154,12 +154,8 @@ static rue_status run_report(const struct rue_options *options, rue_error *error
     struct rue_record record;
     rue_status status = rue_record_read_last(rue_options_arguments(options)[0], &record, error);
     if (status != RUE_OK) return status;
-    if (rue_record_is_empty(&record))
-        status = rue_fail(error, RUE_INCONCLUSIVE,
-                          "%s has no trial to report yet: run the same 'rue tune' again to continue",
-                          record.store);
-    else
-        status = report(&record, options, error);
+    status = rue_record_check(&record, "report", error);
+    if (status == RUE_OK) status = report(&record, options, error);
     rue_record_close(&record);
     return status;
 }

@@ -95,14 +95,10 @@ static rue_status run_show(const struct rue_options *options, rue_error *error)
         return rue_fail(error, RUE_USAGE, "--trial shows one trial, --trials all: remove one of them");
     rue_status status = rue_record_read(rue_options_arguments(options)[0], &record, error);
     if (status != RUE_OK) return status;
-    if (rue_record_is_empty(&record) && one)
-        status = show_trial(&record, options, NULL, error);
-    else if (rue_record_is_empty(&record))
-        status =
-            rue_fail(error, RUE_INCONCLUSIVE,
-                     "%s has no trial to rank yet: run the same 'rue tune' again to continue", record.store);
-    else
-        status = show_record(&record, options, error);
+    bool unranked = one && rue_record_is_empty(&record);
+    if (!unranked) status = rue_record_check(&record, "rank", error);
+    if (status == RUE_OK)
+        status = unranked ? show_trial(&record, options, NULL, error) : show_record(&record, options, error);
     rue_record_close(&record);
     return status;
 }

@@ -259,12 +259,8 @@ static rue_status run_why(const struct rue_options *options, rue_error *error)
     struct rue_record record;
     rue_status status = rue_record_read(rue_options_arguments(options)[0], &record, error);
     if (status != RUE_OK) return status;
-    if (rue_record_is_empty(&record))
-        status = rue_fail(error, RUE_INCONCLUSIVE,
-                          "%s has no trial to explain yet: run the same 'rue tune' again to continue",
-                          record.store);
-    else
-        status = explain_record(&record, options, error);
+    status = rue_record_check(&record, "explain", error);
+    if (status == RUE_OK) status = explain_record(&record, options, error);
     rue_record_close(&record);
     return status;
 }

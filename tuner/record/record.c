@@ -275,6 +275,14 @@ bool rue_record_is_empty(const struct rue_record *record)
     return !record->is_current && record->tally.trial_count == 0;
 }
 
+rue_status rue_record_check(const struct rue_record *record, const char *purpose, rue_error *error)
+{
+    if (!rue_record_is_empty(record)) return RUE_OK;
+    return rue_fail(error, RUE_INCONCLUSIVE,
+                    "%s has no trial to %s yet: run the same 'rue tune' again to continue", record->store,
+                    purpose);
+}
+
 /* Trials do not name their runner and machine; the notes of the last run do. */
 static rue_status rank_trials(const struct rue_record *record, const struct rue_ranking_rules *rules,
                               struct rue_findings **out, rue_error *error)

@@ -43,6 +43,10 @@ void rue_record_close(struct rue_record *record);
 /* Whether there is anything to rank. */
 bool rue_record_is_empty(const struct rue_record *record);
 
+/* RUE_INCONCLUSIVE if not; `purpose`: "rank". */
+rue_status rue_record_check(const struct rue_record *record, const char *purpose,
+                            rue_error *error) RUE_MUST_CHECK;
+
 /* The findings, owned by the caller (rue_findings_close); they borrow from the record. They list the trials
  * of the last run, once: then see rue_record_check_list. Call it once, not for an empty record. RUE_USAGE as
  * rue_ranking_rules_check, RUE_MEMORY. */
