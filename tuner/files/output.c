@@ -52,7 +52,8 @@ static bool begins_with(const char *path, const char *mark)
     return same;
 }
 
-rue_status rue_output_check(const struct rue_output *output, rue_error *error)
+/* RUE_STORE: another file, or something that is not a regular file, has this name. */
+static rue_status check_output(const struct rue_output *output, rue_error *error)
 {
     char path[PATH_MAX];
     struct stat about;
@@ -91,7 +92,7 @@ rue_status rue_output_write(const struct rue_output *output, renderer render, co
 {
     char path[PATH_MAX], beside[PATH_MAX], part[RUE_PART_BYTES], temporary[RUE_PART_BYTES + 8];
     rue_status status = make_path(output, path, error);
-    if (status == RUE_OK) status = rue_output_check(output, error);
+    if (status == RUE_OK) status = check_output(output, error);
     if (status != RUE_OK) return status;
     /* One name for all files of the folder, so that each write removes the leftovers of any killed write. */
     snprintf(beside, sizeof beside, "%s/output", output->folder);
@@ -140,7 +141,7 @@ rue_status rue_output_check_file(const char *option, const char *path, const cha
     if (is_standard_output(path) || is_pipe_or_device(path)) return RUE_OK;
     rue_status status = split_path(option, path, folder, name, &output, error);
     if (status != RUE_OK) return status;
-    if (access(output.folder, W_OK | X_OK) == 0) return rue_output_check(&output, error);
+    if (access(output.folder, W_OK | X_OK) == 0) return check_output(&output, error);
     return rue_fail(error, RUE_STORE, "%s: cannot write %s: %s; give a file in an existing folder", option,
                     path, strerror(errno));
 }
@@ -236,7 +237,7 @@ rue_status rue_output_check_reports(const struct rue_report *const *reports, con
         char path[PATH_MAX];
         const struct rue_output output = rue_report_output(*reports, folder);
         if (!output.name) continue;
-        status = rue_output_check(&output, error);
+        status = check_output(&output, error);
         if (status != RUE_OK || !input) continue;
         snprintf(path, sizeof path, "%s/%s", folder, output.name);
         if (is_same_file(path, input))

@@ -9,9 +9,6 @@ struct rue_output {
     const char *mark;          /* the first bytes of every file that rue writes there */
 };
 
-/* RUE_STORE: another file, or something that is not a regular file, has this name. */
-rue_status rue_output_check(const struct rue_output *output, rue_error *error) RUE_MUST_CHECK;
-
 /* Checks the name, lets `render` write a temporary file (part.h), flushes it to the disk and renames it. At
  * any time, the file is the complete old or the complete new one. RUE_STORE with the path and what to do;
  * RUE_MEMORY. */
@@ -36,8 +33,8 @@ rue_status rue_output_write_reports(const struct rue_report *const *reports,
                                     const struct rue_findings *findings, const char *folder, char *written,
                                     size_t bytes, rue_error *error) RUE_MUST_CHECK;
 
-/* rue_output_check for all reports (nullable, NULL at the end). Also RUE_STORE if a report would replace the
- * table `input` (nullable). */
+/* RUE_STORE: something that is not a file of rue has the name of a report (nullable, NULL at the end), or a
+ * report would replace the table `input` (nullable). */
 rue_status rue_output_check_reports(const struct rue_report *const *reports, const char *folder,
                                     const char *input, rue_error *error) RUE_MUST_CHECK;
 

@@ -30,7 +30,8 @@ void rue_study_note_compute(struct rue_study_setup *setup, size_t model,
         setup->costs.compute_s_per_image[model] = (double)result->compute_ns / 1e9 / (double)result->images;
 }
 
-double rue_study_batch_s(const struct rue_study_setup *setup, size_t model, uint64_t batch)
+/* Seconds that the model computes on a batch: measured, or from its profile; 0: unknown. */
+static double batch_s(const struct rue_study_setup *setup, size_t model, uint64_t batch)
 {
     const struct rue_study_model *known = &setup->models[model];
     if (setup->costs.compute_s_per_image[model] > 0)
@@ -44,7 +45,7 @@ static double image_compute_s(const struct rue_study_setup *setup, size_t model,
 {
     int cpus = rue_study_usable_cpus(rue_study_hello(setup));
     int cores = setup->models[model].profile.cores;
-    double s = rue_study_batch_s(setup, model, batch) / (double)batch;
+    double s = batch_s(setup, model, batch) / (double)batch;
     return cores ? fmax(s, (1 / one_images_per_s + s * cores) / cpus) : s;
 }
 
@@ -145,8 +146,7 @@ static double smallest_config_s(const struct rue_study_setup *setup, size_t vari
             sum_s += rue_study_trial_s(setup, v, m, config, images);
             if (!probes || !hello->measures[RUE_COMPUTE]) continue;
             uint64_t batch = (uint64_t)config->value[RUE_BATCH_SIZE];
-            sum_s += RUE_PROBES_COMPUTE_BATCHES * rue_study_batch_s(setup, m, batch) +
-                     setup->costs.trial_overhead_s;
+            sum_s += RUE_PROBES_COMPUTE_BATCHES * batch_s(setup, m, batch) + setup->costs.trial_overhead_s;
         }
     }
     return sum_s;

@@ -12,9 +12,6 @@ void rue_study_note_loader(struct rue_study_setup *setup, size_t variant,
 void rue_study_note_compute(struct rue_study_setup *setup, size_t model,
                             const struct rue_trial_result *result);
 
-/* Seconds that the model computes on a batch: measured, or from its profile; 0: unknown. */
-double rue_study_batch_s(const struct rue_study_setup *setup, size_t model, uint64_t batch);
-
 /* Expected seconds of one joint trial of `images`, with its overhead; model RUE_NONE: a load-only trial. What
  * was not probed counts as 0 s. The loader's rate grows in proportion to the workers, up to its rate with one
  * worker on every CPU. num_workers = 0: loading plus computing. Else the slower of both, plus the first

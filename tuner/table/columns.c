@@ -34,7 +34,8 @@ const char *rue_column_name(enum rue_column column)
     return column < RUE_COLUMN_KNOBS ? names[column] : rue_own_knobs.at[column - RUE_COLUMN_KNOBS]->name;
 }
 
-void rue_columns_list(char *out, size_t bytes)
+/* "mode, model, ..." */
+static void list_columns(char *out, size_t bytes)
 {
     size_t used = 0;
     for (int c = 0; c < RUE_COLUMN_COUNT && used < bytes; c++)
@@ -77,7 +78,7 @@ static rue_status read_map_entry(struct column_search *search, char *entry, rue_
     if (*rue_did_you_mean(entry, known, RUE_COLUMN_COUNT, "", near))
         return rue_fail(error, RUE_USAGE, "--map: unknown name '%.60s'%s", entry, near);
     char list[512];
-    rue_columns_list(list, sizeof list);
+    list_columns(list, sizeof list);
     return rue_fail(error, RUE_USAGE, "--map: unknown name '%.60s'; known names: %s", entry, list);
 }
 

@@ -37,9 +37,6 @@ struct rue_columns {
 /* "mode", "batch_size", ... */
 const char *rue_column_name(enum rue_column column);
 
-/* Names of all columns that rue knows, "mode, model, ...". */
-void rue_columns_list(char *out, size_t bytes);
-
 /* Finds the columns in the header of `csv`. `map` (nullable) is "NAME=COLUMN,NAME=COLUMN", with rue's name
  * and the file's. Other columns are found by rue's name in any case. A column of times, and one of each knob
  * that is always shown, are required. RUE_USAGE: `map` is wrong; RUE_DATA: a column is missing or ambiguous;

@@ -155,7 +155,8 @@ static void describe_runner(struct rue_recording *recording)
                                 .images = recording->assumed ? 0 : recording->job_images,
                                 .has_space = true,
                                 .space = recording->space};
-    rue_recording_name(recording, hello->runner, sizeof hello->runner);
+    snprintf(hello->runner, sizeof hello->runner, RUE_TABLE_LOADER " %.60s replayed #%016" PRIx64,
+             recording->table.name, recording->table.digest);
     memcpy(hello->variants, recording->variants, sizeof hello->variants);
     memcpy(hello->varies, recording->knobs, sizeof recording->knobs);
     for (size_t i = 0; i < recording->model_count; i++)
@@ -197,12 +198,6 @@ void rue_recording_close(struct rue_recording *recording)
     free(recording);
 }
 
-void rue_recording_name(const struct rue_recording *recording, char *out, size_t bytes)
-{
-    snprintf(out, bytes, RUE_TABLE_LOADER " %.60s replayed #%016" PRIx64, recording->table.name,
-             recording->table.digest);
-}
-
 /* ---- cells ---- */
 
 /* RUE_NONE: the table does not have the variant. */
@@ -215,13 +210,6 @@ static size_t find_recorded_variant(const struct rue_recording *recording, const
             return v;
     }
     return RUE_NONE;
-}
-
-void rue_recording_digest(const struct rue_recording *recording, const struct rue_variant *variant,
-                          char out[32])
-{
-    size_t number = find_recorded_variant(recording, variant);
-    snprintf(out, 32, "%016" PRIx64, rue_hash(recording->table.digest, &number, sizeof number));
 }
 
 const struct rue_cell *rue_recording_find_cell(const struct rue_recording *recording,
@@ -259,7 +247,9 @@ static rue_status answer_open(void *state, const struct rue_variant *variant,
     const struct rue_recording *recording = state;
     (void)workload, (void)error;
     out->images = recording->job_images;
-    rue_recording_digest(recording, variant, out->digest);
+    size_t number = find_recorded_variant(recording, variant); /* each has another digest */
+    snprintf(out->digest, sizeof out->digest, "%016" PRIx64,
+             rue_hash(recording->table.digest, &number, sizeof number));
     return RUE_OK;
 }
 

@@ -32,13 +32,6 @@ rue_status rue_recording_open(const char *path, const char *map, uint64_t images
                               rue_error *error) RUE_MUST_CHECK;
 void rue_recording_close(struct rue_recording *recording);
 
-/* The name of the runner; it contains the digest of the table. */
-void rue_recording_name(const struct rue_recording *recording, char *out, size_t bytes);
-
-/* The digest of a variant, different for each. */
-void rue_recording_digest(const struct rue_recording *recording, const struct rue_variant *variant,
-                          char out[32]);
-
 /* NULL: the table has no such cell. */
 const struct rue_cell *rue_recording_find_cell(const struct rue_recording *recording,
                                                const struct rue_variant *variant, const char *model,
