@@ -1,8 +1,14 @@
 #include "item_file.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
+#include "advice.h"
+#include "file_io.h"
 #include "files.h"
 
 void rue_item_file_name(const struct rue_sink_options *options, const struct rue_item *item, char *out,
@@ -40,4 +46,38 @@ void rue_item_file_npy_header(const struct rue_sink_options *options, char out[R
     memcpy(out, "\x93NUMPY\1\0\x76\0", 10);
     snprintf(out + 10, RUE_ITEM_FILE_NPY_BYTES - 10, "%-117s", text);
     out[RUE_ITEM_FILE_NPY_BYTES - 1] = '\n';
+}
+
+rue_status rue_item_file_fail(const char *path, const char *name, rue_error *error)
+{
+    return rue_fail(error, RUE_STORE, "cannot write %s%s%s: %s%s", path, *name ? "/" : "", name,
+                    strerror(errno), rue_advice_or(errno, "; write to another folder"));
+}
+
+rue_status rue_item_folder_open(struct rue_item_folder *folder, const char *path,
+                                const struct rue_sink_options *options, rue_error *error)
+{
+    snprintf(folder->path, sizeof folder->path, "%s", rue_sink_path(options, path));
+    folder->fd = mkdir(path, 0777) == 0 ? open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+    return folder->fd >= 0 ? RUE_OK : rue_item_file_fail(folder->path, "", error);
+}
+
+rue_status rue_item_folder_write(const struct rue_item_folder *folder, const char *name, const void *data,
+                                 size_t bytes, rue_error *error)
+{
+    char path[2 * PATH_MAX];
+    int fd = openat(folder->fd, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (fd < 0 && errno == EEXIST)
+        return rue_fail(error, RUE_DATA, "two images have the name %s/%s: rename one of them", folder->path,
+                        name);
+    if (fd < 0) return rue_item_file_fail(folder->path, name, error);
+    snprintf(path, sizeof path, "%s/%s", folder->path, name);
+    rue_status status = rue_write_at(fd, path, data, bytes, 0, error);
+    if (close(fd) != 0 && status == RUE_OK) status = rue_item_file_fail(folder->path, name, error);
+    return status;
+}
+
+rue_status rue_item_folder_flush(const struct rue_item_folder *folder, rue_error *error)
+{
+    return syncfs(folder->fd) == 0 ? RUE_OK : rue_item_file_fail(folder->path, "", error);
 }

@@ -1,27 +1,20 @@
 #include "shard_writer.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <string.h>
 #include <sys/stat.h>
 
-#include "advice.h"
+#include "item_file.h"
 #include "part.h"
 #include "shards.h"
 #include "sink.h"
-
-static rue_status fail_shard(const char *path, rue_error *error)
-{
-    return rue_fail(error, RUE_STORE, "cannot write %s: %s%s", path, strerror(errno),
-                    rue_advice_or(errno, "; write to another folder"));
-}
 
 rue_status rue_shard_writer_open(struct rue_shard_writer *w, const char *path, const char *extension,
                                  const struct rue_sink_options *options, rue_error *error)
 {
     *w = (struct rue_shard_writer){.options = options, .extension = extension};
     snprintf(w->folder, sizeof w->folder, "%s", path);
-    return mkdir(path, 0777) == 0 ? RUE_OK : fail_shard(rue_sink_path(options, path), error);
+    return mkdir(path, 0777) == 0 ? RUE_OK : rue_item_file_fail(rue_sink_path(options, path), "", error);
 }
 
 static rue_status begin_file(struct rue_shard_writer *w, const char *name, rue_error *error)
@@ -31,7 +24,7 @@ static rue_status begin_file(struct rue_shard_writer *w, const char *name, rue_e
     snprintf(w->path, sizeof w->path, "%s/%s", rue_sink_path(w->options, w->folder), name);
     w->shard = fopen(path, "wxe");
     w->bytes = 0;
-    return w->shard ? RUE_OK : fail_shard(w->path, error);
+    return w->shard ? RUE_OK : rue_item_file_fail(w->path, "", error);
 }
 
 rue_status rue_shard_writer_begin(struct rue_shard_writer *w, rue_error *error)
@@ -46,14 +39,14 @@ rue_status rue_shard_writer_write(struct rue_shard_writer *w, const void *data, 
                                   rue_error *error)
 {
     w->bytes += bytes;
-    return fwrite(data, 1, bytes, w->shard) == bytes ? RUE_OK : fail_shard(w->path, error);
+    return fwrite(data, 1, bytes, w->shard) == bytes ? RUE_OK : rue_item_file_fail(w->path, "", error);
 }
 
 /* Flushes the file to the disk and closes it. */
 static rue_status end_file(struct rue_shard_writer *w, rue_error *error)
 {
     rue_status status = fflush(w->shard) == 0 ? rue_write_flush(fileno(w->shard), w->path, error)
-                                              : fail_shard(w->path, error);
+                                              : rue_item_file_fail(w->path, "", error);
     rue_shard_writer_close(w);
     return status;
 }

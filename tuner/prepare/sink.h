@@ -50,12 +50,6 @@ const struct rue_sink_ops *rue_sink_for_path(const char *path);
 /* How a source stores its chunks; {0}: it has none. */
 struct rue_chunking rue_chunking_find(const struct rue_source *source);
 
-/* `path` as messages name it: by its final name. */
-static inline const char *rue_sink_path(const struct rue_sink_options *options, const char *path)
-{
-    return options->name ? options->name : path;
-}
-
 /* Bytes of a preprocessed item. */
 static inline uint64_t rue_sink_item_bytes(const struct rue_sink_options *options)
 {

@@ -1,7 +1,5 @@
 /* The csv format: a list of the source's files and their labels. No file is copied. Paths of files below the
  * list's folder are relative to it, so that both can be moved together; others are absolute. */
-#include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <libgen.h>
 #include <stdio.h>
@@ -9,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "advice.h"
+#include "item_file.h"
 #include "part.h"
 #include "sink.h"
 
@@ -26,12 +24,6 @@ static void close_csv(void *state)
     if (list->file) fclose(list->file);
 }
 
-static rue_status fail_csv(const struct list *list, rue_error *error)
-{
-    return rue_fail(error, RUE_STORE, "cannot write %s: %s%s", list->path, strerror(errno),
-                    rue_advice_or(errno, "; write to another folder"));
-}
-
 static rue_status open_csv(void *state, const char *path, const struct rue_sink_options *options,
                            rue_error *error)
 {
@@ -42,7 +34,7 @@ static rue_status open_csv(void *state, const char *path, const struct rue_sink_
     memcpy(name, list->path, sizeof name);
     list->file = fopen(path, "wxe");
     if (!list->file || !realpath(dirname(name), list->folder) || !getcwd(list->current, sizeof list->current))
-        return fail_csv(list, error);
+        return rue_item_file_fail(list->path, "", error);
     fputs(options->unlabelled ? "path\n" : "path,label\n", list->file);
     return RUE_OK;
 }
@@ -87,13 +79,13 @@ static rue_status add_to_csv(void *state, const struct rue_item *item, rue_error
         write_field(list->file, list->options->classes[item->label]);
     else if (!list->options->unlabelled)
         fprintf(list->file, "%" PRId32, item->label);
-    return fputc('\n', list->file) == '\n' ? RUE_OK : fail_csv(list, error);
+    return fputc('\n', list->file) == '\n' ? RUE_OK : rue_item_file_fail(list->path, "", error);
 }
 
 static rue_status finish_csv(void *state, rue_error *error)
 {
     struct list *list = state;
-    if (fflush(list->file) != 0 || ferror(list->file)) return fail_csv(list, error);
+    if (fflush(list->file) != 0 || ferror(list->file)) return rue_item_file_fail(list->path, "", error);
     return rue_write_flush(fileno(list->file), list->path, error);
 }
 

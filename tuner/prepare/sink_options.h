@@ -29,6 +29,12 @@ struct rue_sink_options {
     struct rue_chunking chunks;
 };
 
+/* `path` as messages name it: by its final name. */
+static inline const char *rue_sink_path(const struct rue_sink_options *options, const char *path)
+{
+    return options->name ? options->name : path;
+}
+
 struct rue_item {
     const char *key; /* as of rue_source_key; see also lists_files */
     int32_t label;

@@ -1,6 +1,5 @@
 /* The tensor format, one file (tensor_file.h). The header is written last, so that an incomplete file has no
  * valid header. */
-#include <errno.h>
 #include <fcntl.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -8,9 +7,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "advice.h"
 #include "crc32c.h"
 #include "file_io.h"
+#include "item_file.h"
 #include "part.h"
 #include "sink.h"
 #include "tensor_file.h"
@@ -68,9 +67,7 @@ static rue_status open_tensor(void *state, const char *path, const struct rue_si
                                tensor->header.record_stride + 8 * options->count);
     tensor->checksums = tensor->labels + options->count;
     tensor->fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (tensor->fd >= 0) return RUE_OK;
-    return rue_fail(error, RUE_STORE, "cannot create %s: %s%s", tensor->path, strerror(errno),
-                    rue_advice_or(errno, "; write to another folder"));
+    return tensor->fd >= 0 ? RUE_OK : rue_item_file_fail(tensor->path, "", error);
 }
 
 static rue_status add_to_tensor(void *state, const struct rue_item *item, rue_error *error)

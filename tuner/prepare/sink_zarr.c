@@ -1,7 +1,5 @@
 /* The zarr format: a group with the arrays images and labels, of version 2 or 3. */
 #include <blosc.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <jansson.h>
 #include <stdio.h>
@@ -12,10 +10,8 @@
 #include <zlib.h>
 #include <zstd.h>
 
-#include "advice.h"
-#include "file_io.h"
 #include "interrupt.h"
-#include "part.h"
+#include "item_file.h"
 #include "sink.h"
 #include "units.h"
 #include "zarr_metadata.h"
@@ -24,9 +20,8 @@ enum { BLOCK_BYTES = 16 << 20, BLOCK_ITEMS = 16, GZIP_LEVEL = 1, ZSTD_LEVEL = 3,
 enum { MANY_FILES = 100000, SMALL_BYTES = 1 << 20 };
 
 struct zarr {
+    struct rue_item_folder to;
     const struct rue_sink_options *options;
-    char path[PATH_MAX];
-    int fd;
     struct rue_zarr_array array;
     uint64_t files; /* of images */
     char *block;    /* the items of one chunk along the first axis */
@@ -40,29 +35,11 @@ struct zarr {
 static void close_zarr(void *state)
 {
     struct zarr *zarr = state;
-    if (zarr->fd >= 0) close(zarr->fd);
+    if (zarr->to.fd >= 0) close(zarr->to.fd);
     free(zarr->block);
     free(zarr->chunk);
     free(zarr->packed);
     free(zarr->labels);
-}
-
-static rue_status fail_zarr(const struct zarr *zarr, const char *name, rue_error *error)
-{
-    return rue_fail(error, RUE_STORE, "cannot write %s%s%s: %s%s", zarr->path, *name ? "/" : "", name,
-                    strerror(errno), rue_advice_or(errno, "; write to another folder"));
-}
-
-static rue_status write_file(const struct zarr *zarr, const char *name, const void *data, size_t bytes,
-                             rue_error *error)
-{
-    char path[2 * PATH_MAX];
-    int fd = openat(zarr->fd, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (fd < 0) return fail_zarr(zarr, name, error);
-    snprintf(path, sizeof path, "%s/%s", zarr->path, name);
-    rue_status status = rue_write_at(fd, path, data, bytes, 0, error);
-    if (close(fd) != 0 && status == RUE_OK) status = fail_zarr(zarr, name, error);
-    return status;
 }
 
 /* ---- metadata ---- */
@@ -70,7 +47,7 @@ static rue_status write_file(const struct zarr *zarr, const char *name, const vo
 static rue_status write_json(const struct zarr *zarr, const char *name, json_t *object, rue_error *error)
 {
     char *text = json_dumps(object, JSON_INDENT(2));
-    rue_status status = text ? write_file(zarr, name, text, strlen(text), error)
+    rue_status status = text ? rue_item_folder_write(&zarr->to, name, text, strlen(text), error)
                              : rue_fail(error, RUE_DATA, "a class has a name that is not UTF-8: rename it");
     free(text);
     json_decref(object);
@@ -161,7 +138,7 @@ static rue_status write_array(const struct zarr *zarr, const char *name, const s
 {
     char file[64];
     int version = zarr->options->chunks.version;
-    if (mkdirat(zarr->fd, name, 0777) != 0) return fail_zarr(zarr, name, error);
+    if (mkdirat(zarr->to.fd, name, 0777) != 0) return rue_item_file_fail(zarr->to.path, name, error);
     const char *made_with = array == &zarr->array ? zarr->options->made_with : NULL;
     json_t *object = array_json(array, version, type, word),
            *attributes = made_with ? json_pack("{s:s}", RUE_ZARR_MADE_WITH, made_with) : NULL;
@@ -234,7 +211,7 @@ static rue_status write_chunk(struct zarr *zarr, const uint64_t at[RUE_ZARR_AXES
     const void *data = pack_chunk(zarr, &bytes);
     if (!data) return rue_fail(error, RUE_MEMORY, "a chunk could not be compressed");
     rue_zarr_file_name(&zarr->array, at, name + length, sizeof name - length);
-    return write_file(zarr, name, data, bytes, error);
+    return rue_item_folder_write(&zarr->to, name, data, bytes, error);
 }
 
 /* Writes the chunks of the block that ends with the last item added. */
@@ -298,8 +275,7 @@ static rue_status open_zarr(void *state, const char *path, const struct rue_sink
     static const char *const types[RUE_DTYPE_COUNT] = {"<f4", "|u1", "<f2"};
     struct zarr *zarr = state;
     zarr->options = options;
-    zarr->fd = -1;
-    snprintf(zarr->path, sizeof zarr->path, "%s", rue_sink_path(options, path));
+    zarr->to.fd = -1;
     rue_status status = describe_array(zarr, error);
     if (status != RUE_OK) return status;
     size_t chunk = zarr->array.chunk_bytes, block = zarr->array.chunk[0] * rue_sink_item_bytes(options);
@@ -310,9 +286,8 @@ static rue_status open_zarr(void *state, const char *path, const struct rue_sink
     zarr->labels = malloc(options->count * sizeof *zarr->labels);
     if (!zarr->block || !zarr->chunk || !zarr->packed || !zarr->labels)
         return rue_fail_memory(error, "chunks", block + chunk + zarr->packed_bytes);
-    zarr->fd = mkdir(path, 0777) == 0 ? open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
-    if (zarr->fd < 0) return fail_zarr(zarr, "", error);
-    status = write_group(zarr, error);
+    status = rue_item_folder_open(&zarr->to, path, options, error);
+    if (status == RUE_OK) status = write_group(zarr, error);
     if (status != RUE_OK) return status;
     return write_array(zarr, "images", &zarr->array, types[options->dtype], rue_dtype_names[options->dtype],
                        error);
@@ -352,10 +327,10 @@ static rue_status finish_zarr(void *state, rue_error *error)
     rue_status status = RUE_OK;
     if (!zarr->options->unlabelled) status = write_array(zarr, "labels", &labels, "<i4", "int32", error);
     if (status == RUE_OK && !zarr->options->unlabelled)
-        status = write_file(zarr, zarr->array.prefix ? "labels/c.0" : "labels/0", zarr->labels,
-                            zarr->options->count * sizeof *zarr->labels, error);
+        status = rue_item_folder_write(&zarr->to, zarr->array.prefix ? "labels/c.0" : "labels/0",
+                                       zarr->labels, zarr->options->count * sizeof *zarr->labels, error);
     if (status != RUE_OK) return status;
-    return syncfs(zarr->fd) == 0 ? RUE_OK : fail_zarr(zarr, "", error);
+    return rue_item_folder_flush(&zarr->to, error);
 }
 
 const struct rue_sink_ops rue_sink_zarr = {
