@@ -7,7 +7,6 @@
 #include "knob_list.h"
 #include "model_list.h"
 #include "output.h"
-#include "page_writers.h"
 #include "shell_quote.h"
 #include "study_options.h"
 #include "terminal.h"
@@ -54,7 +53,6 @@ static void put_sentence(struct rue_page *out, const char *before, const char *t
 
 static rue_status show_calibration(const struct page *page, rue_error *error)
 {
-    const struct rue_report_style style = rue_terminal_style(stdout, 0);
     const struct rue_calibration *calibration = page->calibration;
     struct rue_page out = {0};
     char word[RUE_SHELL_WORD_BYTES];
@@ -69,9 +67,8 @@ static rue_status show_calibration(const struct page *page, rue_error *error)
     put_sentence(&out, "", "Written to ");
     rue_say(&out, "%s. To simulate this device on another machine: --device %s", page->path,
             rue_shell_word(page->path, word));
-    if (status == RUE_OK) status = rue_page_write(&out, &style, stdout, error);
-    rue_page_close(&out);
-    return status;
+    if (status != RUE_OK) return rue_page_close(&out), status;
+    return rue_terminal_show(&out, 0, error);
 }
 
 static rue_status calibrate_device(const struct rue_options *options, const struct rue_calibration_goal *goal,
@@ -96,7 +93,7 @@ static rue_status calibrate_device(const struct rue_options *options, const stru
 
 static rue_status run_calibrate(const struct rue_options *options, rue_error *error)
 {
-    struct rue_space space = rue_space_default(&rue_own_knobs);
+    struct rue_space space;
     const char *device = rue_options_text(options, "device"), *path = rue_options_text(options, "out");
     if (!device)
         return rue_fail(
@@ -105,20 +102,15 @@ static rue_status run_calibrate(const struct rue_options *options, rue_error *er
     if (!rue_device_is_table(path))
         return rue_fail(error, RUE_USAGE, "--out: '%s' is not a device table: give a name that ends in .json",
                         path);
-    rue_status status = rue_knob_list_parse(&space, RUE_BATCH_SIZE, rue_options_text(options, "batch-size"),
-                                            rue_options_origin(options, "batch-size"), error);
+    rue_status status = rue_model_list_read_sizes(options, &space, error);
     if (status == RUE_OK) status = rue_output_check_file(out_option, path, file_mark, error);
     if (status != RUE_OK) return status;
-    size_t sizes = (size_t)space.count[RUE_BATCH_SIZE];
-    if (sizes > RUE_MODEL_LIST_SIZES_MAX)
-        return rue_fail(error, RUE_USAGE, "--batch-size: more than %d values: give fewer",
-                        RUE_MODEL_LIST_SIZES_MAX);
     struct rue_progress progress = rue_progress_open(rue_options_flag(options, "quiet"));
     const struct rue_calibration_goal goal = {
         .models = rue_options_argument_count(options) ? rue_options_arguments(options)[0] : default_models,
         .device = device,
         .batch_sizes = space.values[RUE_BATCH_SIZE],
-        .batch_size_count = sizes,
+        .batch_size_count = (size_t)space.count[RUE_BATCH_SIZE],
         .batches = rue_options_number(options, "batches"),
         .timeout_ns = rue_options_number(options, "trial-timeout"),
         .pin_memory = rue_options_word(options, "pin-memory"),

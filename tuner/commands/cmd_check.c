@@ -5,7 +5,6 @@
 #include "check.h"
 #include "deployment_options.h"
 #include "json_document.h"
-#include "page_writers.h"
 #include "recommendation_file.h"
 #include "shell_quote.h"
 #include "study_options.h"
@@ -81,13 +80,10 @@ static rue_status judge(const struct rue_checks *checks, rue_error *error)
 
 static rue_status show_checks(const struct rue_checks *checks, bool json, bool holds, rue_error *error)
 {
-    const struct rue_report_style style = rue_terminal_style(stdout, 0);
     struct rue_page page = {0};
     if (json) return rue_json_write(rue_checks_json(checks, holds), stdout, error);
     rue_checks_put(checks, &page);
-    rue_status status = rue_page_write(&page, &style, stdout, error);
-    rue_page_close(&page);
-    return status;
+    return rue_terminal_show(&page, 0, error);
 }
 
 static rue_status run_check(const struct rue_options *options, rue_error *error)

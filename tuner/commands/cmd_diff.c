@@ -59,7 +59,7 @@ static rue_status compare_variants(struct pair *pair, rue_error *error)
 
 /* ---- output ---- */
 
-static rue_status make_page(const struct pair *pair, bool charts, struct rue_page *page)
+static void make_page(const struct pair *pair, bool charts, struct rue_page *page)
 {
     const struct rue_findings *const findings[2] = {pair->findings[0], pair->findings[1]};
     rue_page_sentence(page, RUE_LOOK_PLAIN, 0);
@@ -75,7 +75,6 @@ static rue_status make_page(const struct pair *pair, bool charts, struct rue_pag
         rue_page_gap(page);
     }
     rue_difference_put_circumstances(page, findings);
-    return RUE_OK;
 }
 
 static json_t *make_json(const struct pair *pair)
@@ -98,9 +97,10 @@ static rue_status render_html(const void *context, FILE *stream, rue_error *erro
     json_t *root = make_json(pair);
     char *data = rue_json_dump(root, JSON_COMPACT);
     json_decref(root);
-    rue_status status = data ? make_page(pair, true, &page) : rue_fail_memory(error, "a page", 0);
-    if (status == RUE_OK)
-        status = rue_page_write_html(&page, "rue: what changed between two studies", data, stream, error);
+    make_page(pair, true, &page);
+    rue_status status =
+        data ? rue_page_write_html(&page, "rue: what changed between two studies", data, stream, error)
+             : rue_fail_memory(error, "a page", 0);
     rue_page_close(&page);
     free(data);
     return status;
@@ -115,16 +115,13 @@ static rue_status write_html(const struct pair *pair, const char *path, bool qui
 
 static rue_status show(const struct pair *pair, const struct rue_options *options, rue_error *error)
 {
-    const struct rue_report_style style = rue_terminal_style(stdout, RUE_TABLE_COLUMNS);
     struct rue_page page = {0};
     const char *html = rue_options_text(options, "html");
     rue_status status = html ? write_html(pair, html, rue_options_flag(options, "quiet"), error) : RUE_OK;
     if (status != RUE_OK) return status;
     if (rue_options_flag(options, "json")) return rue_json_write(make_json(pair), stdout, error);
-    status = make_page(pair, false, &page);
-    if (status == RUE_OK) status = rue_page_write(&page, &style, stdout, error);
-    rue_page_close(&page);
-    return status;
+    make_page(pair, false, &page);
+    return rue_terminal_show(&page, RUE_TABLE_COLUMNS, error);
 }
 
 static rue_status run_diff(const struct rue_options *options, rue_error *error)

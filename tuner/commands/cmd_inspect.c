@@ -9,7 +9,6 @@
 #include "data_advice.h"
 #include "data_options.h"
 #include "json_document.h"
-#include "page_writers.h"
 #include "rank_shares.h"
 #include "residency.h"
 #include "sort.h"
@@ -148,14 +147,11 @@ static void show_text(const struct rue_source *source, const struct survey *surv
 
 static rue_status show_shares(const struct rue_rank_shares *shares, rue_error *error)
 {
-    const struct rue_report_style style = rue_terminal_style(stdout, RUE_TABLE_COLUMNS);
     struct rue_page page = {0};
     if (!shares->count) return RUE_OK;
     putchar('\n');
     rue_rank_shares_put(shares, &page);
-    rue_status status = rue_page_write(&page, &style, stdout, error);
-    rue_page_close(&page);
-    return status;
+    return rue_terminal_show(&page, RUE_TABLE_COLUMNS, error);
 }
 
 static rue_status print_json(const struct rue_source *source, const struct survey *survey,

@@ -8,7 +8,6 @@
 #include "json_document.h"
 #include "knob_list.h"
 #include "model_list.h"
-#include "page_writers.h"
 #include "study_options.h"
 #include "terminal.h"
 
@@ -67,16 +66,12 @@ static rue_status open_device(struct rue_model_list *list, struct rue_device_tab
 
 static rue_status list_models(const struct rue_options *options, struct rue_page *page, rue_error *error)
 {
-    struct rue_space space = rue_space_default(&rue_own_knobs);
-    rue_status status = rue_knob_list_parse(&space, RUE_BATCH_SIZE, rue_options_text(options, "batch-size"),
-                                            rue_options_origin(options, "batch-size"), error);
+    struct rue_space space;
+    rue_status status = rue_model_list_read_sizes(options, &space, error);
     if (status != RUE_OK) return status;
     struct rue_model_list list = {.device = rue_options_text(options, "device"),
                                   .batch_sizes = space.values[RUE_BATCH_SIZE],
                                   .batch_size_count = (size_t)space.count[RUE_BATCH_SIZE]};
-    if (list.batch_size_count > RUE_MODEL_LIST_SIZES_MAX)
-        return rue_fail(error, RUE_USAGE, "--batch-size: more than %d values: give fewer",
-                        RUE_MODEL_LIST_SIZES_MAX);
     struct rue_device_table *measured = malloc(sizeof *measured);
     if (!measured) return rue_fail_memory(error, "the list", sizeof *measured);
     status = open_device(&list, measured, error);
@@ -87,17 +82,14 @@ static rue_status list_models(const struct rue_options *options, struct rue_page
 
 static rue_status run_models(const struct rue_options *options, rue_error *error)
 {
-    const struct rue_report_style style = rue_terminal_style(stdout, 0);
     struct rue_page page = {0};
     rue_status status = RUE_OK;
     if (rue_options_flag(options, "devices"))
         list_devices(&page);
     else
         status = list_models(options, &page, error);
-    if (status == RUE_OK && rue_options_flag(options, "json"))
-        status = rue_json_write(rue_page_json_table(&page), stdout, error);
-    else if (status == RUE_OK)
-        status = rue_page_write(&page, &style, stdout, error);
+    if (status == RUE_OK && !rue_options_flag(options, "json")) return rue_terminal_show(&page, 0, error);
+    if (status == RUE_OK) status = rue_json_write(rue_page_json_table(&page), stdout, error);
     rue_page_close(&page);
     return status;
 }

@@ -6,7 +6,6 @@
 #include "explanation.h"
 #include "json_document.h"
 #include "knob_list.h"
-#include "page_writers.h"
 #include "prose.h"
 #include "record.h"
 #include "shell_quote.h"
@@ -167,7 +166,6 @@ static rue_status fail_unmeasured(const struct request *request, size_t v, size_
 static rue_status show_page(const struct request *request, struct rue_explanation *const *explanations,
                             rue_error *error)
 {
-    const struct rue_report_style style = rue_terminal_style(stdout, RUE_TABLE_COLUMNS);
     struct rue_page page = {0};
     for (size_t v = 0; v < request->findings->variant_count; v++) {
         const struct rue_variant_findings *variant = &request->findings->variants[v];
@@ -179,9 +177,7 @@ static rue_status show_page(const struct request *request, struct rue_explanatio
         rue_explanation_put(&page, explanations[v]);
         rue_page_gap(&page);
     }
-    rue_status status = rue_page_write(&page, &style, stdout, error);
-    rue_page_close(&page);
-    return status;
+    return rue_terminal_show(&page, RUE_TABLE_COLUMNS, error);
 }
 
 static rue_status show_json(const struct request *request, struct rue_explanation *const *explanations,

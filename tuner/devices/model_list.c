@@ -132,6 +132,17 @@ static void explain(const struct origins *origins, struct rue_page *page)
              "are the most elements in memory at one time.");
 }
 
+rue_status rue_model_list_read_sizes(const struct rue_options *options, struct rue_space *space,
+                                     rue_error *error)
+{
+    *space = rue_space_default(&rue_own_knobs);
+    rue_status status = rue_knob_list_parse(space, RUE_BATCH_SIZE, rue_options_text(options, "batch-size"),
+                                            rue_options_origin(options, "batch-size"), error);
+    if (status != RUE_OK || space->count[RUE_BATCH_SIZE] <= RUE_MODEL_LIST_SIZES_MAX) return status;
+    return rue_fail(error, RUE_USAGE, "--batch-size: more than %d values: give fewer",
+                    RUE_MODEL_LIST_SIZES_MAX);
+}
+
 rue_status rue_model_list_put(const struct rue_model_list *list, struct rue_page *page, rue_error *error)
 {
     struct origins origins = {0};

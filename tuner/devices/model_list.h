@@ -3,6 +3,7 @@
 #define RUE_MODEL_LIST_H
 
 #include "device_table.h"
+#include "knob_list.h"
 #include "section.h"
 
 struct rue_model_list {
@@ -13,6 +14,10 @@ struct rue_model_list {
 };
 
 enum { RUE_MODEL_LIST_SIZES_MAX = 15 };
+
+/* Reads the option --batch-size into `space`. RUE_USAGE: also if there are more than can be listed. */
+rue_status rue_model_list_read_sizes(const struct rue_options *options, struct rue_space *space,
+                                     rue_error *error) RUE_MUST_CHECK;
 
 /* Adds the table and its explanation to the page. RUE_USAGE for an unknown device, and for this machine's
  * GPU, whose times must be measured first. */

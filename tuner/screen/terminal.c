@@ -7,6 +7,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "page_writers.h"
 #include "utf8.h"
 #include "wrap.h"
 
@@ -36,6 +37,14 @@ struct rue_report_style rue_terminal_style(FILE *stream, int fallback)
     style.columns = requested > 0 && requested < COLUMNS_MAX ? (int)requested : rue_terminal_columns(stream);
     if (!style.columns) style.columns = fallback;
     return style;
+}
+
+rue_status rue_terminal_show(struct rue_page *page, int fallback, rue_error *error)
+{
+    const struct rue_report_style style = rue_terminal_style(stdout, fallback);
+    rue_status status = rue_page_write(page, &style, stdout, error);
+    rue_page_close(page);
+    return status;
 }
 
 void rue_terminal_print(FILE *stream, const char *format, ...)
