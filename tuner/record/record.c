@@ -141,11 +141,12 @@ struct rue_trial_row rue_record_row(const struct rue_record *record, const struc
                                   .label = label_trial(record, trial)};
 }
 
-static rue_status fill_facts(struct rue_record *record, const struct rue_store_trial *trial,
+static rue_status fill_facts(struct rue_record *record, const struct rue_store_trial *trial, size_t variant,
                              struct rue_variant_findings *facts, rue_error *error)
 {
     const struct rue_trial_request *request = &trial->request;
     const char *label = label_trial(record, trial);
+    memcpy(facts->scenario, record->last->at[variant].found.scenario, sizeof facts->scenario);
     facts->variant = request->variant;
     facts->job.images = request->job_images;
     facts->job.deployment = rue_deployment_stored(&request->workload, trial->result.ranks);
@@ -202,7 +203,7 @@ static rue_status add_joint(struct rue_record *record, const struct rue_store_tr
                                              &created, error);
     if (status != RUE_OK) return status;
     struct rue_variant_findings *facts = &tally->groups[judged.variant];
-    if (created) status = fill_facts(record, trial, facts, error);
+    if (created) status = fill_facts(record, trial, variant, facts, error);
     if (status == RUE_OK) status = rue_tally_add_trial(tally, &judged, trial->request.model, error);
     rue_findings_count_trial(facts, &trial->result);
     return status;

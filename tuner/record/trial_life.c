@@ -34,14 +34,9 @@ static const struct rue_variant_findings *find_variant(const struct rue_record *
                                                        const struct rue_store_trial *trial)
 {
     size_t number = rue_record_variant(record, trial);
-    if (!findings || number == RUE_NONE) return NULL;
-    if (record->is_current) return number < findings->variant_count ? &findings->variants[number] : NULL;
-    for (size_t v = 0; v < findings->variant_count; v++) {
-        const struct rue_variant_findings *variant = &findings->variants[v];
-        if (variant->job.images == trial->request.job_images &&
-            strcmp(variant->data.digest, trial->origin.data_digest) == 0)
-            return variant;
-    }
+    for (size_t v = 0; findings && number != RUE_NONE && v < findings->variant_count; v++)
+        if (strcmp(findings->variants[v].scenario, record->last->at[number].found.scenario) == 0)
+            return &findings->variants[v];
     return NULL;
 }
 
