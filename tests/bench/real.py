@@ -22,7 +22,7 @@ real_truth.py says how the truth is estimated: nothing is judged by single loops
 - against workers = CPUs, and torch's default: points that the recommendation has more than 32/CPUs and 32/0.
 - predictions: estimate / plain loop - 1, in logarithms, of cells that the study never tried, and of those that it tried: mean, then
   median and 95 % quantile of the absolute values. start: until the first batch; rest: after it; whole: both.
-- trial / plain loop: mean log ratio and its standard error, of pairs side by side, and of whole jobs in studies against the cells.
+- trial / plain loop: mean log ratio (trimmed) and its standard error, of pairs side by side, and of whole jobs in studies against the cells.
 - time: shares of a study. A probe or reference measures the loader or a step alone; what was measured before counts as reference.
 --cells prints, or else FOLDER/ROW/cells.csv has: each cell with its standard error, and what studies predicted for it."""
 import argparse
@@ -150,11 +150,13 @@ class Row:
         dice = random.Random(f"{self.name} {number}")
         cells = list(itertools.product(self.models, self.configs))
         dice.shuffle(cells)
+        beside = 0
         for model, config in cells:
-            pair = [("loop", self.plain_loop)] + [("trial", self.trial)] * (dice.random() < self.options.beside)
-            dice.shuffle(pair)
-            key = dict(round=number, model=model, config=list(config))
-            for kind, function in pair:
+            pair, key = [("loop", self.plain_loop)], dict(round=number, model=model, config=list(config))
+            if dice.random() < self.options.beside:
+                pair.append(("trial", self.trial))
+                beside += 1
+            for kind, function in pair[::1 if beside % 2 else -1]:  # as often first as second
                 self.measure(kind, key, lambda: function(*config, model))
 
     def round_s(self):
@@ -175,8 +177,10 @@ class Row:
         begin = time.monotonic()
         answer, failure = None, None
         try:
-            config = rue_tuner.tune(self.tuned(), self.steps, budget=seconds, space=self.space(), out=folder, quiet=True, seed=number + 1).config
-            answer = [config["batch_size"], config["num_workers"]]
+            result = rue_tuner.tune(self.tuned(), self.steps, budget=seconds, space=self.space(), out=folder, quiet=True, seed=number + 1)
+            if result.interrupted:
+                raise KeyboardInterrupt
+            answer = [result.config["batch_size"], result.config["num_workers"]]
         except rue_tuner.TuneError as error:
             failure = str(error)
         return dict(seconds=time.monotonic() - begin, given=seconds, answer=answer, failure=failure)
@@ -199,9 +203,15 @@ def describe(values, unit=100):
 
 
 def mean_and_error(values):
-    if len(values) < 2:
+    """The mean without the lowest and highest fifth, in percent, and its standard error (Yuen): a neighbour disturbs a few much."""
+    cut = len(values) // 5
+    if len(values) - 2 * cut < 2:
         return "-"
-    return f"{100 * statistics.mean(values):+.1f} ± {100 * statistics.stdev(values) / math.sqrt(len(values)):.1f} %"
+    values = sorted(values)
+    inner = values[cut:len(values) - cut]
+    clipped = [min(max(value, inner[0]), inner[-1]) for value in values]
+    error = statistics.stdev(clipped) * math.sqrt((len(values) - 1) / len(inner) / (len(inner) - 1))
+    return f"{100 * statistics.mean(inner):+.1f} ± {100 * error:.1f} %"
 
 
 def parts(seconds, first_s):
@@ -274,11 +284,12 @@ def name_of(config):
 def print_grid(found):
     row, truth, loops = found.row, found.truth, found.row.kept("loop")
     spoiled = sum(record.get("spoiled", False) for record in row.records)
-    noise = ", ".join(f"{model} {100 * sd:.1f}" for model, sd in truth.noise.items())
+    noise = ", ".join(f"{model} {100 * truth.noise[model]:.1f}" for model in truth.models)
     print(f"\n{row.name}: {len(truth.configs)} configurations x {len(truth.models)} models; {len(loops)} loops in "
           f"{len({loop['round'] for loop in loops})} rounds of {row.round_s():.0f} s; {spoiled} measurements discarded; others used "
           f"{100 * statistics.mean(loop['others'] + loop['steal'] for loop in loops):.0f} % of the CPUs")
-    print(f"  noise of a loop, %: {noise}; standard error of a cell: {100 * statistics.mean(truth.error.values()):.1f} %")
+    print(f"  noise of a loop, %: {noise}; standard error of a cell: {100 * statistics.mean(truth.error.values()):.1f} %"
+          + (" (nan: needs a second round)" if math.isnan(sum(truth.noise.values())) else ""))
     print("  mean regret, points: " + ", ".join(f"{name_of(config)} {100 * truth.regret[config]:.1f}" + (
         "" if config == truth.ranked[0] else " ({:+.1f} ± {:.1f})".format(*truth.excess(config))) for config in truth.ranked[:6]))
     for title, config in others(found).items():

@@ -126,12 +126,13 @@ def make_steps(kind):
 
 
 def plain_loop(make, batch_size, num_workers, step):
-    """An epoch as a script has it. Returns seconds until the end of the workers, seconds until the first batch, and images."""
-    start, first_s, images = time.perf_counter(), 0, 0
-    loader = make(batch_size, num_workers)
+    """An epoch as a script has it. Returns seconds from the start of its workers to their end, seconds until the first batch, and images."""
+    loader, first_s, images = make(batch_size, num_workers), None, 0
+    start = time.perf_counter()
     iterator = iter(loader)
     for batch in iterator:
-        first_s = first_s or time.perf_counter() - start
+        if first_s is None:
+            first_s = time.perf_counter() - start
         images += len(batch[0])
         step(batch)
     del iterator, batch, loader
