@@ -70,14 +70,15 @@ class Row:
         self.loader, self.kind, self.photos, self.options = loader, kind, photos, options
         self.name, self.folder = f"{loader}-{kind}", options.out / f"{loader}-{kind}"
         self.file, self.records, self.runner = self.folder / "measurements.jsonl", [], None
-        self.configs = list(itertools.product(options.batch_size, options.num_workers))
+        self.workers = [workers for workers in options.num_workers if loader != "web" or workers <= real_loaders.SHARDS]
+        self.configs = list(itertools.product(options.batch_size, self.workers))
         self.models = list(real_loaders.make_steps(kind))
         self.images = None
 
     def open(self):
         """Reads what earlier starts measured; refuses that of another grid or machine."""
         self.folder.mkdir(parents=True, exist_ok=True)
-        head = dict(kind="row", photos=str(self.photos), batch_size=self.options.batch_size, num_workers=self.options.num_workers,
+        head = dict(kind="row", photos=str(self.photos), batch_size=self.options.batch_size, num_workers=self.workers,
                     machine=machine.machine_facts(), torch=real_loaders.torch.__version__)
         if not self.file.exists():
             self.append(**head)
@@ -108,7 +109,7 @@ class Row:
         return real_loaders.tuned(self.loader, self.make)
 
     def space(self):
-        return dict(batch_size=self.options.batch_size, num_workers=self.options.num_workers)
+        return dict(batch_size=self.options.batch_size, num_workers=self.workers)
 
     def kept(self, kind):
         return [record for record in self.records if record["kind"] == kind and not record["spoiled"]]
@@ -332,12 +333,13 @@ def print_row(row):
     print_grid(found)
     for budget in row.options.budgets:
         print_answers(found, budget)
-    for tried, title in ((False, "not tried"), (True, "tried")):
+    for tried, title in ((False, "not tried"), (True, "tried")) if row.kept("study") else ():
         off = {kind: [value for values in found.off[tried][kind].values() for value in values] for kind in KINDS}
         print(f"  predictions, % ({title}, {len(off['whole'])}): " + "; ".join(f"{kind} {describe(off[kind])}" for kind in KINDS))
-    print(f"  trial / plain loop, {len(found.pairs('whole'))} pairs: " + "; ".join(f"{kind} {mean_and_error(found.pairs(kind))}" for kind in KINDS))
-    print(f"  in studies, {len(found.in_studies['whole'])} whole jobs: "
-          + "; ".join(f"{kind} {mean_and_error(found.in_studies[kind])}" for kind in KINDS), flush=True)
+    for title, ratios in ((f"{len(found.pairs('whole'))} pairs", {kind: found.pairs(kind) for kind in KINDS}),
+                          (f"{len(found.in_studies['whole'])} whole jobs of studies", found.in_studies)):
+        if ratios["start"]:
+            print(f"  trial / plain loop, {title}: " + "; ".join(f"{kind} {mean_and_error(ratios[kind])}" for kind in KINDS), flush=True)
     write_cells(found)
 
 

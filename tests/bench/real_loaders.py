@@ -10,7 +10,7 @@ from torch import nn
 from torch.utils.data import DataLoader, Dataset
 from torchvision import datasets, transforms
 
-SHARDS = 8  # of WebDataset: more workers than shards are infeasible
+SHARDS = 16  # of WebDataset: there cannot be more workers than shards
 SLEEP_S = {"quick": 0.0005, "middle": 0.0015, "slow": 0.003, "slowest": 0.006}  # an image
 BATCH_S = 0.002                                                              # more for each batch
 WIDTHS = {"net4": 4, "net12": 12, "net24": 24, "net48": 48}                  # channels of networks that are trained on the CPU
