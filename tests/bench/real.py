@@ -82,11 +82,11 @@ class Row:
                     machine=machine.machine_facts(), torch=real_loaders.torch.__version__)
         if not self.file.exists():
             self.append(**head)
-        for line in self.file.read_text().splitlines():
-            try:
-                self.records.append(json.loads(line))
-            except ValueError:  # the machine went down while it was written
-                continue
+        text = self.file.read_text()
+        if not text.endswith("\n"):  # the disk was full, or the machine went down
+            text = text[:text.rfind("\n") + 1]
+            self.file.write_text(text)
+        self.records = list(map(json.loads, text.splitlines()))
         if {**self.records[0], "at": 0} != json.loads(json.dumps({**head, "at": 0})):
             sys.exit(f"{self.file} is of another grid, other photos, PyTorch or machine: give another --out")
 
@@ -98,7 +98,7 @@ class Row:
 
     def prepare(self):
         if self.runner is None:
-            self.make = real_loaders.make_loader(self.loader, self.photos, self.options.out / "data")
+            self.make = real_loaders.make_loader(self.loader, self.photos, self.folder / "data")
             self.steps = real_loaders.make_steps(self.kind)
             self.runner = Runner(make_subject(self.tuned(), self.space()), self.steps)
             self.runner.subject.examine()
@@ -231,7 +231,7 @@ class Found:
         self.loops = dict(zip(keys, loops))
         self.off = {tried: {kind: collections.defaultdict(list) for kind in KINDS} for tried in (False, True)}
         self.in_studies, self.answers = {kind: [] for kind in KINDS}, collections.defaultdict(list)
-        self.times = {budget: collections.Counter() for budget in row.options.budgets}
+        self.times = collections.defaultdict(collections.Counter)
         for record in row.kept("study"):
             self.add_study(record)
 
