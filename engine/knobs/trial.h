@@ -77,7 +77,11 @@ struct rue_trial_request {
     X(refused, "1 if infeasible because the system, not a limit, refused memory, threads or files")
 
 /* X(name, meaning). Reals; NaN: the runner did not report it. */
-#define RUE_TRIAL_REALS(X) X(cpu_ratio, "CPU seconds of the process per second of the trial")
+#define RUE_TRIAL_REALS(X)                                                                          \
+    X(cpu_ratio, "CPU seconds of the process per second of the trial")                              \
+    X(cpu_idle_ratio, "idle seconds of the CPUs that the process may use, per second of the trial") \
+    X(cpu_stolen_ratio, "seconds of these CPUs that the hypervisor gave to others, per second")     \
+    X(cpu_waited_ratio, "share of the time in which some task of the machine waited for a CPU")
 
 /* X(name, count, meaning). Lists of the detail, with an element for each batch. */
 #define RUE_TRIAL_LISTS(X)                                                             \

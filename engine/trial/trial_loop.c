@@ -175,11 +175,28 @@ static rue_status consume_all(struct run *run, rue_error *error)
     return status;
 }
 
+/* Absent where the clocks of CPU time stand still, as in some sandboxes. */
+static void record_cpus(struct rue_trial_result *result, const struct rue_usage *before,
+                        const struct rue_usage *after, uint64_t wall_ns)
+{
+    double seconds = (double)wall_ns / 1e9, idle_s = after->cpus.idle_s - before->cpus.idle_s,
+           stolen_s = after->cpus.stolen_s - before->cpus.stolen_s,
+           busy_s = after->cpus.busy_s - before->cpus.busy_s;
+    if (wall_ns == 0) return;
+    if (after->cpu_ns > before->cpu_ns)
+        result->cpu_ratio = (double)(after->cpu_ns - before->cpu_ns) / (double)wall_ns;
+    if (after->waited_s >= before->waited_s)
+        result->cpu_waited_ratio = (after->waited_s - before->waited_s) / seconds;
+    if (!(idle_s >= 0 && stolen_s >= 0 && idle_s + stolen_s + busy_s > 0)) return;
+    result->cpu_idle_ratio = idle_s / seconds;
+    result->cpu_stolen_ratio = stolen_s / seconds;
+}
+
 static void record_usage(struct rue_trial_result *result, const struct rue_usage *before,
                          const struct rue_usage *after, uint64_t wall_ns)
 {
     result->read_bytes = (int64_t)(after->read_bytes - before->read_bytes);
-    result->cpu_ratio = wall_ns ? (double)(after->cpu_ns - before->cpu_ns) / (double)wall_ns : 0;
+    record_cpus(result, before, after, wall_ns);
     /* The kernel has one peak for both kinds of memory, and may evict file-backed memory earlier. */
     uint64_t file = after->file_bytes > before->file_bytes ? after->file_bytes : before->file_bytes;
     uint64_t anon_peak = after->peak_bytes > file ? after->peak_bytes - file : 0;
@@ -408,15 +425,15 @@ static rue_status run_compute(struct run *run, rue_error *error)
     if (status == RUE_OK) status = warm_model(run, &batch, error);
     if (status == RUE_OK) status = wait_for_start(run, error);
     struct rue_model_times device = device_times(run);
-    uint64_t cpu_ns = rue_usage_read().cpu_ns;
+    struct rue_usage before = rue_usage_read();
     run->start_ns = rue_clock_now_ns();
     uint64_t mark = run->start_ns;
     result->images = result->batches = 0;
     if (status == RUE_OK) status = compute_all(run, &batch, count, &mark, error);
     record_device(run, device);
     result->compute_ns = result->end_to_end_ns = (int64_t)(mark - run->start_ns);
-    if (mark > run->start_ns)
-        result->cpu_ratio = (double)(rue_usage_read().cpu_ns - cpu_ns) / (double)(mark - run->start_ns);
+    struct rue_usage after = rue_usage_read();
+    record_cpus(result, &before, &after, mark - run->start_ns);
     if (batch.images) slabs->release(slabs->context, batch.images, bytes);
     free(batch.labels);
     return status;

@@ -29,7 +29,7 @@ uint64_t rue_usage_cpu_ns(void)
 
 struct rue_usage rue_usage_read(void)
 {
-    struct rue_usage usage = {0};
+    struct rue_usage usage = {.cpus = rue_cpu_times_read("", true), .waited_s = rue_pressure_s("", "cpu")};
     usage.cpu_ns = rue_usage_cpu_ns();
     read_keys("/proc/self/io", 1, (const char *const[]){"read_bytes: %llu", NULL},
               (uint64_t *const[]){&usage.read_bytes});

@@ -112,3 +112,25 @@ def usage():
     """CPU seconds and bytes read from storage so far, of this process and its finished children."""
     times = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
     return sum(t.ru_utime + t.ru_stime for t in times), number_after("/proc/self/io", "\nread_bytes")
+
+
+def cpu_times():
+    """Seconds so far in which the CPUs that this process may use were busy, idle and stolen by the hypervisor, and
+    in which some task of the machine waited for a CPU; NaN: not known. As engine/machine/cpu_times.c."""
+    usable = {f"cpu{cpu}" for cpu in os.sched_getaffinity(0)}
+    lines = [line.split() for line in read_text("/proc/stat").split("\n")]
+    ticks = [[int(each) for each in words[1:9]] for words in lines if words and words[0] in usable]
+    idle, stolen = sum(t[3] + t[4] for t in ticks), sum(t[7] for t in ticks)
+    seconds = [each / os.sysconf("SC_CLK_TCK") for each in (sum(map(sum, ticks)) - idle - stolen, idle, stolen)]
+    waited = re.match(r"some .*total=(\d+)", read_text("/proc/pressure/cpu"))
+    return (seconds if ticks else [math.nan] * 3) + [int(waited[1]) / 1e6 if waited else math.nan]
+
+
+def cpu_shares(before, after, elapsed_s):
+    """What the CPUs did between two `cpu_times`, as members of a reply; without those that are not known."""
+    busy_s, idle_s, stolen_s, waited_s = (end - start for start, end in zip(before, after))
+    known = elapsed_s > 0 and busy_s + idle_s + stolen_s > 0
+    shares = dict(cpu_idle_ratio=idle_s, cpu_stolen_ratio=stolen_s) if known else {}
+    if elapsed_s > 0 and waited_s >= 0:
+        shares["cpu_waited_ratio"] = waited_s
+    return {name: max(0, seconds) / elapsed_s for name, seconds in shares.items()}

@@ -89,9 +89,11 @@ class Runner:
         loaded = what_is_loaded(request)
         reads_memory = self.memory.get(loaded, (0,))[0] < images
         trial = Trial(consumer, loading.count, images, request.get("limits", {}).get("time_ns"), reads_memory)
+        cpus = machine.cpu_times()
         cpu_s, read_bytes = machine.usage()
         trial.run(loading.loader, subject.first_batch_check(config, images))
         cpu_end_s, read_end_bytes = machine.usage()
+        cpus_end = machine.cpu_times()
         subject.check_trial(trial, loading)
         answer = trial.reply()
         if trial.memory:
@@ -99,7 +101,8 @@ class Runner:
         anon_bytes, file_bytes = self.memory.get(loaded, (0, (None, None)))[1]
         answer.update(read_bytes=read_end_bytes - read_bytes, anon_peak_bytes=anon_bytes, file_peak_bytes=file_bytes,
                       cpu_ratio=cpu_ratio(cpu_end_s - cpu_s + trial.orphan_cpu_s(), answer["end_to_end_ns"]),
-                      sleep_overshoot_ns=consumer.overshoot_ns, **loading.counts())
+                      sleep_overshoot_ns=consumer.overshoot_ns, **loading.counts(),
+                      **machine.cpu_shares(cpus, cpus_end, answer["end_to_end_ns"] / 1e9))
         if trial.left > 0 and trial.elapsed_ns() > trial.limit_ns:
             answer.update(status="timeout", reason=f"{trial.images} of {images} images in time")
         if not request.get("detail"):

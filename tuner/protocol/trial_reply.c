@@ -154,8 +154,11 @@ static rue_status check_times(const struct rue_trial_request *q, const struct ru
          compute},
         {"the sum of batch_load_ns per worker", loaded, "end_to_end_ns", job},
     };
-    if (r->cpu_ratio > CPU_RATIO_MAX)
-        return rue_fail(error, RUE_RUNNER, "cpu_ratio (%g) is more than %d", r->cpu_ratio, CPU_RATIO_MAX);
+#define X(name, help)            \
+    if (r->name > CPU_RATIO_MAX) \
+        return rue_fail(error, RUE_RUNNER, #name " (%g) is more than %d", r->name, CPU_RATIO_MAX);
+    RUE_TRIAL_REALS(X)
+#undef X
     /* Clocks are read one after the other, and runners may round: 1 % and 1 us more are allowed. */
     for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
         if (rules[i].value > 1.01 * rules[i].limit + RUE_NS_PER_US) return fail_limit(&rules[i], error);

@@ -1,5 +1,6 @@
 #include "trial_merge.h"
 
+#include <math.h>
 #include <string.h>
 
 /* X(field): integers to sum. */
@@ -53,6 +54,7 @@ struct rue_trial_result rue_trial_merge(struct rue_trial_result *results, size_t
         PEAKS(X)
 #undef X
         merged.cpu_ratio += other->cpu_ratio;
+        merged.cpu_idle_ratio = merged.cpu_stolen_ratio = merged.cpu_waited_ratio = NAN; /* of each machine */
         if (!strstr(merged.reason, other->reason)) rue_trial_result_add_reason(&merged, other->reason);
         rue_trial_result_close(&results[i]);
     }

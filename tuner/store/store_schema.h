@@ -14,7 +14,7 @@
 
 enum {
     RUE_STORE_APPLICATION_ID = 0x72756573, /* "rues": file(1) and rue recognise a store by it */
-    RUE_STORE_VERSION = 9,                 /* PRAGMA user_version; files of another version are refused */
+    RUE_STORE_VERSION = 10,                /* PRAGMA user_version; files of another version are refused */
 };
 
 /* SQL statements; free them with sqlite3_free; NULL: out of memory. Parameters have the names of the columns

@@ -14,7 +14,7 @@ static struct rue_trial_result make_result(int64_t end_to_end_ns, int64_t bytes)
     result.images = 100;
     result.read_bytes = result.anon_peak_bytes = bytes;
     result.file_peak_bytes = result.warmup_ns = bytes;
-    result.cpu_ratio = 0.5;
+    result.cpu_ratio = result.cpu_idle_ratio = 0.5;
     result.ready_count = 1;
     result.batch_ready_ns = malloc(sizeof *result.batch_ready_ns);
     result.batch_ready_ns[0] = (uint64_t)end_to_end_ns;
@@ -31,6 +31,7 @@ Test(trial_merge, times_are_the_slowest_and_usage_is_summed)
     cr_assert(merged.read_bytes == 321 && merged.anon_peak_bytes == 321);
     cr_assert(merged.file_peak_bytes == 300 && merged.warmup_ns == 300, "mapped files are shared");
     cr_assert_float_eq(merged.cpu_ratio, 1.5, 1e-12);
+    cr_assert(isnan(merged.cpu_idle_ratio), "the idle CPUs of one machine say nothing of the others");
     cr_assert_eq(merged.batch_ready_ns[0], 300);
     rue_trial_result_close(&merged);
 }
