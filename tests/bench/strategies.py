@@ -8,8 +8,9 @@ simulated machines that speak the runner's protocol and tell the truth on reques
 
 SIMULATOR is a command such as 'python3 sim_runner.py', which takes --mode, --seed, --noise-seed, --discrepancy, --cliff,
 --first-free, --speed, --contend, --start-up, --slow-at SECONDS:FACTOR, and --truth for the true mean regrets and the cost of the whole grid.
+neighbour.py beside this file is another, for the scenarios base and neighbour.
 Prints one line for each strategy, share, scenario and mode: percentage points of mean regret above the true best, median and p90 with the 95 %
-interval of a bootstrap; how often nothing was recommended; the median of the bounds that were claimed, how often they
+interval of a bootstrap; how often nothing was recommended; the median of the bounds that were claimed, how often there was none, how often they
 held, with the lower limit of its 95 % interval, and how often where the recommendation was not the best one; and the CPU seconds that the strategy thought in one study, without those
 of the simulator. --prior: what a study starts from; same, a study of the same machine for 5 % of its grid's time; other,
 such a study of the next machine. Beside rue's own strategies: `optuna` (TPE with median pruning) and `irace`,
@@ -36,13 +37,13 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 SCENARIOS = {"base": [], "discrepancy": ["--discrepancy", "3"], "cliff": ["--cliff"], "first-free": ["--first-free"],
              "slow": ["--speed", "0.33"], "fast": ["--speed", "3"], "slow-down": ["--slow-at"],
              "contend-2": ["--contend", "0.2"], "contend-5": ["--contend", "0.5"],
-             "start-up-3": ["--start-up", "3"], "start-up-9": ["--start-up", "9"]}
+             "start-up-3": ["--start-up", "3"], "start-up-9": ["--start-up", "9"], "neighbour": ["--neighbour", "0.25"]}
 SLOW_AT, SLOWER = 0.45, 1.3  # of the budget, and by how much: scenario slow-down
 
 
 def simulated_truth(simulator, words, cache):
     """{(batch_size, num_workers): mean regret}, seconds of the whole grid"""
-    kept = cache / (" ".join(words).replace("/", "_") + ".json")
+    kept = cache / (" ".join([*simulator, *words]).replace("/", "_") + ".json")
     if not kept.exists():
         told = subprocess.run([*simulator, *words, "--truth"], capture_output=True, text=True, check=True).stdout
         kept.with_suffix(f".{os.getpid()}").write_text(told)
@@ -136,7 +137,7 @@ def line(strategy, share, scenario, mode, results):
     held, missed = sum(e <= b for e, b in bounds), [e <= b for e, b in bounds if e > 0]
     bound = f"{statistics.median(b for _, b in bounds):.2f}" if bounds else ""
     print(f"| {strategy} | {100 * share:g} % | {scenario} | {mode} | {len(results)} | {statistics.median(excesses):.2f} | "
-          f"{quantile(excesses, 0.9):.2f} ({low:.2f} to {high:.2f}) | {sum(math.isinf(e) for e in excesses)} | {bound} | "
+          f"{quantile(excesses, 0.9):.2f} ({low:.2f} to {high:.2f}) | {sum(math.isinf(e) for e in excesses)} | {bound} | {len(results) - len(bounds)} | "
           f"{held / len(bounds) if bounds else math.nan:.3f} | {lower_limit(held, len(bounds)):.3f} | "
           f"{sum(missed)}/{len(missed)} | {thought:.2g} |", flush=True)
 
@@ -166,7 +167,7 @@ def main():
     options = parser.parse_args()
     simulator, cache = options.simulator, truth_cache()
     print("| strategy | share of the grid's time | scenario | mode | machines | excess: median | p90 (95 % interval) | nothing "
-          "recommended | bound: median | held | at least | where not the best | thinking, s |\n|" + "---|" * 13)
+          "recommended | bound: median | none | held | at least | where not the best | thinking, s |\n|" + "---|" * 14)
     strategies = options.strategies.split(",")
     for strategy in [name for name in strategies if name in peers.PEERS and peers.missing(name)]:
         print(f"{strategy} is left out: {peers.missing(strategy)}", file=sys.stderr)
