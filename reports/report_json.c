@@ -268,6 +268,8 @@ json_t *rue_json_run_facts(const struct rue_findings *findings)
                       provenance_json(findings), findings->run.partial, findings->run.partial_reason,
                       findings->changes.disturbance, findings->runner.pins_memory);
     put_knobs(&object, findings);
+    rue_json_put(&object, "contention",
+                 rue_json_struct(rue_json_contention_fields, &findings->changes.contention, NULL));
     return object;
 }
 

@@ -324,12 +324,13 @@ void rue_verdict_evidence(struct rue_page *page, const struct rue_variant_findin
 void rue_verdict_partial(struct rue_page *page, const struct rue_findings *findings)
 {
     const char *why = findings->run.partial_reason;
-    size_t changes = findings->changes.notice_count;
-    if (rue_findings_is_unsteady(findings))
-        rue_say(page,
-                "Not reliable: the machine changed its speed %zu" NB "time%s, by a factor of up to %.1f; "
-                "run again when it is idle.%s",
-                changes, rue_prose_plural(changes), rue_findings_speed_range(findings),
+    const struct rue_contention_findings *contention = &findings->changes.contention;
+    if (rue_findings_is_unsteady(findings)) {
+        rue_say(page, "Not reliable: other programs or changes of speed affected %.0f" NB "%% of the time",
+                100 * contention->affected_ratio);
+        rue_say(page, "%s; run again when the machine is idle.%s",
+                contention->has_clean_pair ? "" : ", and every comparison of the recommended configuration",
                 findings->run.partial ? " " : "");
+    }
     if (findings->run.partial) rue_say(page, "Partial results: %s.", why[0] ? why : "the run ended early");
 }

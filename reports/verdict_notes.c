@@ -391,6 +391,17 @@ static void say_changes(struct rue_page *page, const struct rue_findings *findin
     rue_say(page, "Note: %s.", text);
 }
 
+static void say_contention(struct rue_page *page, const struct rue_findings *findings)
+{
+    const struct rue_contention_findings *contention = &findings->changes.contention;
+    if (!(contention->contended_ratio > 0) || rue_findings_is_unsteady(findings)) return;
+    rue_say(page,
+            "Note: other programs took %.2g of %d" NB "CPU%s for %.0f" NB
+            "%% of the time; those trials count less.",
+            contention->taken_cpus, contention->cpus, rue_prose_plural((uint64_t)contention->cpus),
+            fmax(1, 100 * contention->contended_ratio));
+}
+
 static void say_dropped_nodes(struct rue_page *page, const struct rue_findings *findings)
 {
     char text[RUE_NOTICE_TEXT_BYTES * 2];
@@ -404,6 +415,8 @@ static void say_dropped_nodes(struct rue_page *page, const struct rue_findings *
 void rue_verdict_background(struct rue_page *page, const struct rue_findings *findings, bool bounds)
 {
     static void (*const notes[])(struct rue_page *, const struct rue_findings *) = {say_simulated, say_crop};
+    rue_page_sentence(page, RUE_LOOK_PLAIN, 0);
+    say_contention(page, findings);
     rue_page_sentence(page, RUE_LOOK_PLAIN, 0);
     say_changes(page, findings);
     say_dropped_nodes(page, findings);

@@ -172,21 +172,12 @@ bool rue_findings_is_doubtful(const struct rue_findings *findings)
            findings->changes.busy_after[0] || rue_findings_is_unsteady(findings);
 }
 
-double rue_findings_speed_range(const struct rue_findings *findings)
-{
-    double load = 1, least = 1, most = 1;
-    for (size_t i = 0; i < findings->changes.notice_count; i++) {
-        load *= findings->changes.notices[i].load_ratio;
-        least = fmin(least, load);
-        most = fmax(most, load);
-    }
-    return most / least;
-}
-
 bool rue_findings_is_unsteady(const struct rue_findings *findings)
 {
-    enum { CHANGES_MAX = 3, RANGE_MAX = 2 };
-    return findings->changes.notice_count > CHANGES_MAX || rue_findings_speed_range(findings) > RANGE_MAX;
+    static const double most_ratio = 0.5;
+    const struct rue_contention_findings *contention = &findings->changes.contention;
+    return contention->affected_ratio > most_ratio ||
+           (contention->affected_ratio > 0 && !contention->has_clean_pair);
 }
 
 bool rue_findings_is_undecided(const struct rue_variant_findings *variant)

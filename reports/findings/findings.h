@@ -200,8 +200,19 @@ struct rue_dropped_node {
     char why[600];                   /* "differs from the other nodes: ..." */
 };
 
+/* Trials that other programs slowed down, or that were made at another speed of the machine than most. Shares
+ * are of the trials' time. */
+struct rue_contention_findings {
+    double affected_ratio;  /* share of both; 0: nothing was affected, or nothing is known */
+    double contended_ratio; /* share in which other programs took CPUs */
+    double taken_cpus;      /* that they took then, on average */
+    int cpus;               /* that trials may use */
+    bool has_clean_pair;    /* the recommended configuration was compared without them */
+};
+
 /* What happened to the machine; "": nothing, or unknown. */
 struct rue_change_findings {
+    struct rue_contention_findings contention;
     size_t notice_count;
     const struct rue_notice *notices; /* [notice_count] changes; borrowed */
     size_t dropped_count;
@@ -287,10 +298,7 @@ void rue_findings_count_sizes(struct rue_variant_findings *variant, const struct
 /* Whether the machine was busy with other work, or unsteady. */
 bool rue_findings_is_doubtful(const struct rue_findings *findings);
 
-/* The longest over the shortest time of loading, by the changes of speed. */
-double rue_findings_speed_range(const struct rue_findings *findings);
-
-/* Whether the speed changed too often or too much for a claim: corrections are only approximate. */
+/* Whether too much of the time was affected for a claim, or every comparison of what is recommended. */
 bool rue_findings_is_unsteady(const struct rue_findings *findings);
 
 /* Whether the bound or the interval is so wide that another configuration may be much better. */

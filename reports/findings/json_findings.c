@@ -396,6 +396,16 @@ static const struct rue_field dropped_fields[] = {
     {"reason", RUE_FIELD_TEXT, DROPPED(why)},
     {0}};
 
+#define CONTENTION(member) RUE_FIELD_AT(rue_contention_findings, member)
+
+const struct rue_field rue_json_contention_fields[] = {
+    {"affected_ratio", RUE_FIELD_REAL, CONTENTION(affected_ratio), RUE_FIELD_KEY, .most = 1},
+    {"contended_ratio", RUE_FIELD_REAL, CONTENTION(contended_ratio), .most = 1},
+    {"taken_cpus", RUE_FIELD_REAL, CONTENTION(taken_cpus), .most = CPUS_MAX},
+    {"cpus", RUE_FIELD_NUMBER, CONTENTION(cpus), .most = CPUS_MAX},
+    {"has_clean_pair", RUE_FIELD_FLAG, CONTENTION(has_clean_pair)},
+    {0}};
+
 static const char *const clocks[] = {"real", "virtual", NULL};
 
 const struct rue_field rue_json_provenance_fields[] = {
@@ -435,6 +445,8 @@ const struct rue_field rue_json_run_fields[] = {
      RUE_FIELD_POINTED | RUE_FIELD_OMIT | RUE_FIELD_WRITTEN, .fields = dropped_fields,
      .count = offsetof(struct rue_findings, changes.dropped_count),
      .element = sizeof(struct rue_dropped_node)},
+    {"contention", RUE_FIELD_STRUCT, RUN(changes.contention), RUE_FIELD_NULL,
+     .fields = rue_json_contention_fields},
     {"disturbance", RUE_FIELD_TEXT, RUN(changes.disturbance), RUE_FIELD_NULL},
     {0}};
 

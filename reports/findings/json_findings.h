@@ -12,6 +12,7 @@ enum { RUE_JSON_VARIANTS_MAX = 64, RUE_JSON_REPEATS_MAX = 1 << 20 };
 
 /* Of struct rue_findings. */
 extern const struct rue_field rue_json_run_fields[];
+extern const struct rue_field rue_json_contention_fields[];
 extern const struct rue_field rue_json_provenance_fields[];
 extern const struct rue_field rue_json_strategy_fields[];
 

@@ -17,6 +17,7 @@ static const double first_batch_error = 0.2; /* relative error of a predicted fi
 static const double min_change = 0.05;       /* of a log time; below it the posterior stays linear */
 static const double max_step = 0.5;          /* of a parameter's logarithm in one linearisation */
 static const double truncated_sd = 0.005;    /* of a log time that is extended from a part of the job */
+static const double correction_share = 0.1;  /* of the logarithm of a correction by speed: its sd */
 
 enum { DRAWS_MIN = 12, DRAW_CELLS_MAX = 5000000 }; /* limits the draws on large grids */
 enum { LINEARISATIONS = 3 };                       /* maximum in one update */
@@ -52,6 +53,16 @@ static struct rue_posterior_trial posterior_trial(const struct rue_forecast *for
     return trial;
 }
 
+/* Not all trials change with the machine's speed as predicted. */
+static double correction_sd(const struct rue_prediction *prediction, const struct rue_logged_trial *trial,
+                            double predicted_s)
+{
+    struct rue_speed usual = rue_prediction_usual_speed(prediction);
+    if (!rue_speed_differs(rue_prediction_speed(prediction, trial), usual)) return 0;
+    double usual_s = rue_prediction_time_s(prediction, trial->model, trial->config, trial->images, usual);
+    return correction_share * fabs(log(predicted_s / usual_s));
+}
+
 static void observe_trial(struct rue_forecast *forecast, const struct rue_logged_trial *trial)
 {
     const struct rue_prediction *prediction = forecast->prediction;
@@ -67,6 +78,8 @@ static void observe_trial(struct rue_forecast *forecast, const struct rue_logged
             rue_prediction_time_s(prediction, trial->model, trial->config, trial->images, initial_speed);
         observed.log_ratio = fmax(observed.log_ratio, log(trial->consumer_s / initial_s) - speed.compute);
     }
+    observed.added_variance =
+        pow(trial->contention_sd, 2) + pow(correction_sd(prediction, trial, predicted_s), 2);
     observed.seconds = trial->seconds;
     observed.speed = speed;
     observed.node = trial->node;

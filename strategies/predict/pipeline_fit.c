@@ -139,13 +139,13 @@ static int fit_residuals(const gsl_vector *at, void *context, gsl_vector *out)
     return GSL_SUCCESS;
 }
 
-/* Gives disturbed times less weight. */
+/* Gives disturbed and uncertain times less weight. */
 static void reweigh_residuals(struct problem *problem)
 {
     for (size_t r = 0; r < TIMES * problem->sample_count; r++) {
-        double sd = noise_sd[r % TIMES],
-               disturbed = rue_disturbance_probability(problem->residuals[r] * sd, sd);
-        problem->weight[r] = sd / sqrt(rue_disturbance_variance(disturbed, sd * sd));
+        double usual = noise_sd[r % TIMES], sd = hypot(usual, problem->samples[r / TIMES].added_sd),
+               disturbed = rue_disturbance_probability(problem->residuals[r] * usual, sd);
+        problem->weight[r] = usual / sqrt(rue_disturbance_variance(disturbed, sd * sd));
     }
 }
 

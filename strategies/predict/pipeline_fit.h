@@ -13,6 +13,7 @@ struct rue_pipeline_sample {
     struct rue_pipeline_consumer consumer; /* if known */
     size_t unknown_consumer;               /* index of the consumer to be estimated; or RUE_PIPELINE_KNOWN */
     struct rue_pipeline_times times;
+    double added_sd; /* of the times' logarithms, beside the usual noise */
 };
 #define RUE_PIPELINE_KNOWN SIZE_MAX
 

@@ -136,10 +136,15 @@ static double scaled_covariance(const double covariances[RUE_SCALE_COUNT], const
     return sum;
 }
 
+/* The variance of the noise of a trial that was not disturbed. */
+static double usual_variance(const struct rue_posterior_trial *trial, const struct scales *scales)
+{
+    return scales->noise * scales->noise * trial->noise_variance + trial->added_variance;
+}
+
 static double trial_noise_variance(const struct rue_posterior *gp, size_t trial, const struct scales *scales)
 {
-    double noise = scales->noise * scales->noise * gp->trials[trial].noise_variance;
-    return rue_disturbance_variance(gp->disturbed[trial], noise);
+    return rue_disturbance_variance(gp->disturbed[trial], usual_variance(&gp->trials[trial], scales));
 }
 
 /* Writes the Cholesky factor of K for `scales`; false if K is not positive definite. */
@@ -225,8 +230,7 @@ static rue_status average_scales(struct rue_posterior *gp, rue_error *error)
 static double disturbance_probability(const struct rue_posterior *gp, const struct rue_posterior_trial *trial,
                                       double residual, double variance)
 {
-    double noise = gp->scales.noise * gp->scales.noise * trial->noise_variance;
-    return rue_disturbance_probability(residual, sqrt(variance + noise));
+    return rue_disturbance_probability(residual, sqrt(variance + usual_variance(trial, &gp->scales)));
 }
 
 /* Uses each trial's leave-one-out residual and its variance, 1 / (K^-1)_ii. */
@@ -439,7 +443,7 @@ double rue_posterior_variance_reduction(const struct rue_posterior *gp, const do
     double parts[RUE_SCALE_COUNT], cross[N], contrast = rue_posterior_evaluate(gp, latent, &trial->point);
     point_covariance(gp, &trial->point, &trial->point, parts);
     double variance = scaled_covariance(parts, &gp->scales) + rue_posterior_drift_covariance(trial, trial) +
-                      gp->scales.noise * gp->scales.noise * trial->noise_variance;
+                      usual_variance(trial, &gp->scales);
     cross_covariances(gp, &trial->point, cross);
     for (size_t i = 0; i < gp->count; i++) {
         double drift = rue_posterior_drift_covariance(trial, &gp->trials[i]);

@@ -30,6 +30,7 @@ struct rue_posterior_trial {
     struct rue_posterior_point point;
     double log_ratio;       /* of measured over predicted time */
     double noise_variance;  /* for a noise scale of 1 */
+    double added_variance;  /* beside it, whatever the scale */
     double seconds;         /* study time of the trial */
     struct rue_speed speed; /* of the machine then; trials at different speeds share no drift */
     size_t node;            /* of a farm, from 1; trials on different nodes share no drift; 0: no farm */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "array.h"
+#include "contention.h"
 #include "disturbance.h"
 #include "job_time.h"
 #include "knowledge.h"
@@ -56,6 +57,22 @@ struct rue_speed rue_prediction_speed(const struct rue_prediction *prediction,
     return rue_speed_history_at(&prediction->speeds, trial->trial);
 }
 
+struct rue_speed rue_prediction_usual_speed(const struct rue_prediction *prediction)
+{
+    const struct rue_speed_history *history = &prediction->speeds;
+    const struct rue_trial_log *joints = &prediction->logs[RUE_JOINT];
+    struct rue_speed usual = rue_speed_history_at(history, 0);
+    size_t most = 0;
+    for (size_t s = 0; s < history->count; s++) {
+        struct rue_speed speed = rue_speed_history_at(history, history->at[s].since);
+        size_t count = 0;
+        for (size_t i = 0; i < joints->count; i++)
+            count += !rue_speed_differs(rue_prediction_speed(prediction, &joints->at[i]), speed);
+        if (2 * count > joints->count && count > most) most = count, usual = speed;
+    }
+    return usual;
+}
+
 /* Converts the times of a trial to the initial speed. */
 static struct rue_logged_trial at_initial_speed(const struct rue_prediction *prediction,
                                                 const struct rue_logged_trial *trial)
@@ -72,28 +89,32 @@ static double to_seconds(int64_t ns)
     return ns == RUE_ABSENT ? NAN : (double)ns / 1e9;
 }
 
-static struct rue_logged_trial logged_trial(const struct rue_question *question,
+static struct rue_logged_trial logged_trial(const struct rue_prediction *prediction,
+                                            const struct rue_question *question,
                                             const struct rue_trial_result *result, double seconds)
 {
-    double shutdown_s = to_seconds(result->shutdown_ns);
-    return (struct rue_logged_trial){.model = question->scenario,
-                                     .config = question->config,
-                                     .images = result->images > 0 ? (uint64_t)result->images : 0,
-                                     .batches = result->batches > 0 ? (uint64_t)result->batches : 0,
-                                     .times = {.first_batch_s = to_seconds(result->first_batch_ns),
-                                               .end_to_end_s = to_seconds(result->end_to_end_ns),
-                                               .shutdown_s = isnan(shutdown_s) ? 0 : shutdown_s},
-                                     .consumer_s = to_seconds(result->compute_ns),
-                                     .cpu_ratio = result->cpu_ratio,
-                                     .seconds = seconds,
-                                     .trial = question->trial,
-                                     .node = question->node};
+    struct rue_contention contention = rue_contention_find(result, prediction->setup->runner.cpus);
+    double shutdown_s = to_seconds(result->shutdown_ns) / contention.load_ratio;
+    return (struct rue_logged_trial){
+        .model = question->scenario,
+        .config = question->config,
+        .images = result->images > 0 ? (uint64_t)result->images : 0,
+        .batches = result->batches > 0 ? (uint64_t)result->batches : 0,
+        .times = {.first_batch_s = to_seconds(result->first_batch_ns) / contention.load_ratio,
+                  .end_to_end_s = to_seconds(result->end_to_end_ns) / contention.whole_ratio,
+                  .shutdown_s = isnan(shutdown_s) ? 0 : shutdown_s},
+        .consumer_s = to_seconds(result->compute_ns),
+        .cpu_ratio = result->cpu_ratio,
+        .contention_sd = contention.sd,
+        .seconds = seconds,
+        .trial = question->trial,
+        .node = question->node};
 }
 
 rue_status rue_prediction_add(struct rue_prediction *prediction, const struct rue_question *question,
                               const struct rue_trial_result *result, double seconds, rue_error *error)
 {
-    struct rue_logged_trial trial = logged_trial(question, result, seconds);
+    struct rue_logged_trial trial = logged_trial(prediction, question, result, seconds);
     bool compute = question->measure == RUE_COMPUTE, joint = question->measure == RUE_JOINT;
     if (compute ? !trial.batches || !(trial.consumer_s > 0)
                 : !trial.images || !(trial.times.end_to_end_s > 0))
@@ -159,7 +180,8 @@ static struct rue_pipeline_sample fit_sample(const struct rue_prediction *predic
         .images = trial->images,
         .consumer = consumer_at(prediction, model, trial->config),
         .unknown_consumer = joint && !has_compute_curve(prediction, index) ? index : RUE_PIPELINE_KNOWN,
-        .times = scale_times(times, exp(-offset_at(prediction, model, trial->config)))};
+        .times = scale_times(times, exp(-offset_at(prediction, model, trial->config))),
+        .added_sd = trial->contention_sd};
 }
 
 /* Time of the consumer's thread without a model: weighted least squares of consumer_s = batches * batch_s +

@@ -9,13 +9,14 @@
 #include "posterior.h"
 #include "question.h"
 
-/* An ok trial, as measured. */
+/* An ok trial: its times as on CPUs without other programs. */
 struct rue_logged_trial {
     size_t model, config;
     uint64_t images, batches;
     struct rue_pipeline_times times; /* NaN: not reported; an unreported shutdown is 0 */
     double consumer_s;               /* of the consumer's thread; NaN: not reported */
     double cpu_ratio;                /* CPU seconds per second; NaN: not reported */
+    double contention_sd;            /* of the times' logarithms, because other programs took CPUs; else 0 */
     double seconds;                  /* study time of the trial */
     size_t trial, node;              /* as in struct rue_question */
 };
@@ -60,6 +61,9 @@ void rue_prediction_add_speed_change(struct rue_prediction *prediction, size_t s
 /* The machine's speed in that trial. */
 struct rue_speed rue_prediction_speed(const struct rue_prediction *prediction,
                                       const struct rue_logged_trial *trial);
+
+/* The speed of most joint trials. */
+struct rue_speed rue_prediction_usual_speed(const struct rue_prediction *prediction);
 
 /* Fits the pipeline to all trials. `*changed`: there were new trials to fit, so predictions have changed.
  * RUE_USAGE before any load or joint trial if there is no prior; RUE_INTERNAL if the fit fails;

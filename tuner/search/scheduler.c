@@ -9,6 +9,7 @@
 #include "plan_text.h"
 #include "stored_trials.h"
 #include "study_costs.h"
+#include "study_space.h"
 #include "study_views.h"
 #include "units.h"
 
@@ -98,9 +99,10 @@ static rue_status absorb_question(struct rue_schedule *schedule, struct rue_lane
     rue_lanes_wake(schedule);
     if (status == RUE_OK && is_new) {
         lane->trials++;
+        struct rue_ledger_row *row = &study->ledger.rows[lane->trial.flight.row];
         if (lane->expected.known && !rue_study_hello(&study->setup)->whole_jobs)
-            rue_study_note_error(&study->ledger.rows[lane->trial.flight.row], lane->expected.seconds,
-                                 lane->expected.sd);
+            rue_study_note_error(row, rue_study_contention(&study->setup, &row->trial.result),
+                                 lane->expected.seconds, lane->expected.sd);
         if (schedule->watch)
             status = rue_watch_count(schedule->watch, lane->number, lane->trial.flight.row, error);
     }

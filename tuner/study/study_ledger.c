@@ -27,13 +27,14 @@ void rue_study_count_cost(const struct rue_study_setup *setup, struct rue_study_
         ledger->clock.virtual_ns = end_ns; /* the latest of several nodes */
 }
 
-void rue_study_note_error(struct rue_ledger_row *row, double expected_s, double expected_sd)
+void rue_study_note_error(struct rue_ledger_row *row, struct rue_contention contention, double expected_s,
+                          double expected_sd)
 {
     const struct rue_trial_result *result = &row->trial.result;
     bool joint = result->outcome == RUE_TRIAL_OK && row->trial.measure == RUE_JOINT;
     if (!joint || result->end_to_end_ns <= 0 || !(expected_s > 0)) return;
-    row->error = log((double)result->end_to_end_ns / 1e9 / expected_s);
-    row->error_sd = RUE_STUDY_SPREAD * expected_sd;
+    row->error = log((double)result->end_to_end_ns / 1e9 / contention.whole_ratio / expected_s);
+    row->error_sd = hypot(RUE_STUDY_SPREAD * expected_sd, contention.sd);
 }
 
 bool rue_study_is_unsure(const struct rue_study_ledger *ledger, size_t trial)

@@ -3,6 +3,7 @@
 #ifndef RUE_STUDY_LEDGER_H
 #define RUE_STUDY_LEDGER_H
 
+#include "contention.h"
 #include "findings.h"
 #include "ledger_row.h"
 #include "rank_times.h"
@@ -59,7 +60,8 @@ static inline uint64_t rue_study_cost_ns(const struct rue_trial_result *result)
 #define RUE_STUDY_SPREAD 1.5
 
 /* Records the error of a row against the time that a strategy expected. */
-void rue_study_note_error(struct rue_ledger_row *row, double expected_s, double expected_sd);
+void rue_study_note_error(struct rue_ledger_row *row, struct rue_contention contention, double expected_s,
+                          double expected_sd);
 
 /* Whether it is unknown if a trial was made before or after a change. */
 bool rue_study_is_unsure(const struct rue_study_ledger *ledger, size_t trial);

@@ -16,7 +16,9 @@
 #include "kept_findings.h"
 #include "machine.h"
 #include "report.h"
+#include "study_contention.h"
 #include "study_recording.h"
+#include "study_space.h"
 #include "workload_json.h"
 
 /* The name of a variant's rows in the store, see rue_kept_scenario. */
@@ -296,7 +298,10 @@ static rue_status judge_variant(const struct rue_study *study, size_t index, boo
     size_t best = out->selection->recommended;
     count_outcomes(&study->ledger, index, out);
     bool claims = study->outcome.variants[index].claimed && claim->verified && claim->config == best;
-    if (claims && !is_unsteady) {
+    if (is_unsteady) {
+        out->claim = (struct rue_claim_findings){0};
+        out->interval = (struct rue_regret_interval){0};
+    } else if (claims) {
         out->claim = (struct rue_claim_findings){.bound_ratio = claim->bound_ratio,
                                                  .prediction_error_ratio = claim->prediction_error_ratio,
                                                  .measured_only = claim->prediction_error_ratio > 0,
@@ -388,6 +393,9 @@ rue_status rue_study_findings(struct rue_study *study, struct rue_findings **out
         fill_provenance(study, findings);
         status = rue_findings_fill(findings, &study->setup.goal.search.rules, error);
     }
+    if (status == RUE_OK)
+        findings->changes.contention = rue_study_find_contention(
+            &study->setup, &study->ledger, findings, rue_study_usable_cpus(rue_study_hello(&study->setup)));
     bool is_unsteady = status == RUE_OK && rue_findings_is_unsteady(findings);
     for (size_t v = 0; status == RUE_OK && v < count; v++)
         status = judge_variant(study, v, is_unsteady, &findings->variants[v], error);

@@ -27,6 +27,12 @@ int rue_study_usable_cpus(const struct rue_hello *hello)
     return rue_machine_read().usable_cpus;
 }
 
+struct rue_contention rue_study_contention(const struct rue_study_setup *setup,
+                                           const struct rue_trial_result *result)
+{
+    return rue_contention_find(result, rue_study_usable_cpus(rue_study_hello(setup)));
+}
+
 /* Batch sizes 16 to 256 in powers of 2; workers 0, 1, 2, 4, ... to twice the usable CPUs, and the number of
  * CPUs; for curves 0 to CURVE_WORKERS on any machine. */
 static void default_values(struct rue_space *space, size_t knob, int cpus, bool curves)

@@ -2,6 +2,7 @@
 #ifndef RUE_STUDY_SPACE_H
 #define RUE_STUDY_SPACE_H
 
+#include "contention.h"
 #include "study_ledger.h"
 
 /* RUE_USAGE if pin_memory was given and nothing depends on it. */
@@ -34,6 +35,10 @@ struct rue_strategy_setup rue_study_strategy_setup(const struct rue_study_setup 
 
 /* The usable CPUs that the runner reports, or those of this process. */
 int rue_study_usable_cpus(const struct rue_hello *hello);
+
+/* How much other programs slowed a trial down. */
+struct rue_contention rue_study_contention(const struct rue_study_setup *setup,
+                                           const struct rue_trial_result *result);
 
 /* Values of --baseline: without baselines, and with the default ones. */
 #define RUE_BASELINE_NONE  "none"

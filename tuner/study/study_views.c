@@ -6,6 +6,7 @@
 #include "disturbance.h"
 #include "interrupt.h"
 #include "job_time.h"
+#include "study_space.h"
 
 enum { REPEATS_LEAST = 3, CELLS_QUICK = 600 };
 
@@ -19,13 +20,16 @@ static bool has_cost(const struct rue_ledger_row *row)
     return row->config != RUE_NONE && row->cost_ns > 0 && isfinite(row->cost_ns);
 }
 
-/* The cost at the speed before any change of the machine. The first batch is only loaded. */
+/* The cost at the speed before any change of the machine, without other programs. The first batch is only
+ * loaded. */
 static double corrected_ns(const struct rue_study_setup *setup, const struct rue_study_ledger *ledger,
                            const struct rue_ledger_row *row)
 {
     struct rue_speed speed = rue_speed_history_at(&ledger->speeds, row->trial.id);
+    struct rue_contention contention = rue_study_contention(setup, &row->trial.result);
     bool first = setup->goal.search.minimise == RUE_GOAL_FIRST_BATCH;
-    return row->cost_ns / (first ? exp(speed.load) : rue_speed_ratio(speed, &row->trial.result));
+    double slower = first ? exp(speed.load) : rue_speed_ratio(speed, &row->trial.result);
+    return row->cost_ns / (slower * (first ? contention.load_ratio : contention.whole_ratio));
 }
 
 static rue_status add_row(const struct rue_study_setup *setup, const struct rue_study_ledger *ledger,
@@ -110,10 +114,11 @@ static double posterior_error(const struct rue_study *study, const struct rue_le
     double expected_s;
     if (result->end_to_end_ns <= 0 || !study->setup.plan.strategy->expect(state, &question, &expected_s, sd))
         return 0;
-    *sd *= RUE_STUDY_SPREAD;
+    struct rue_contention contention = rue_study_contention(&study->setup, result);
+    *sd = hypot(RUE_STUDY_SPREAD * *sd, contention.sd);
     double former = rue_speed_ratio(rue_speed_history_at(speeds, row->trial.id), result),
            current = rue_speed_ratio(rue_speed_history_at(speeds, SIZE_MAX), result);
-    return log((double)result->end_to_end_ns / 1e9 / expected_s * current / former);
+    return log((double)result->end_to_end_ns / 1e9 / contention.whole_ratio / expected_s * current / former);
 }
 
 void rue_study_mark_disturbed(struct rue_study *study, size_t variant, void *state)

@@ -47,7 +47,7 @@ def test_repeats_give_an_interval_of_the_payback(rue, variants):
     assert done.returncode == 0, done.stderr
     packed = json.loads(done.stdout)["comparisons"][0]["models"][0]
     if packed["confidence"] is None:
-        assert wording.NOT_RELIABLE_THE_MACHINE in rue("show", "out").stdout
+        assert wording.NOT_RELIABLE_OTHER_PROGRAMS in rue("show", "out").stdout
         return
     assert packed["confidence"] == 0.95
     assert 0 < packed["low_epochs"] < packed["break_even_epochs"] and (packed["high_epochs"] or 1e9) > packed["break_even_epochs"]

@@ -274,41 +274,54 @@ Test(verdict, an_answer_found_on_a_busy_machine_is_of_low_confidence)
     fixture_close(&fixture);
 }
 
-Test(verdict, a_machine_that_changed_often_or_much_is_unsteady)
+Test(verdict, only_an_answer_that_was_mostly_affected_is_not_reliable)
 {
     static const struct {
-        size_t count;
-        double load[4];
+        struct rue_contention_findings found;
         const char *said;
-    } cases[] = {{0, {1}, ""},
-                 {3, {1.6, 1 / 1.6, 1.6}, ""},
-                 {2, {0.8, 2}, ""},
-                 {1,
-                  {2.5},
-                  "Not reliable: the machine changed its speed 1 time, by a factor of up to 2.5; "
-                  "run again when it is idle."},
-                 {2,
-                  {0.5, 5},
-                  "Not reliable: the machine changed its speed 2 times, by a factor of up to 5.0; "
-                  "run again when it is idle."},
-                 {4,
-                  {1.2, 1 / 1.2, 1.2, 1},
-                  "Not reliable: the machine changed its speed 4 times, by a factor "
-                  "of up to 1.2; run again when it is idle."}};
+    } cases[] = {
+        {{0}, ""},
+        {{.affected_ratio = 0.49,
+          .contended_ratio = 0.22,
+          .taken_cpus = 1,
+          .cpus = 2,
+          .has_clean_pair = true},
+         ""},
+        {{.affected_ratio = 0.63,
+          .contended_ratio = 0.63,
+          .taken_cpus = 1,
+          .cpus = 2,
+          .has_clean_pair = true},
+         "Not reliable: other programs or changes of speed affected 63 % of the time; run again when the "
+         "machine is idle."},
+        {{.affected_ratio = 0.2, .cpus = 2},
+         "Not reliable: other programs or changes of speed affected 20 % of the time, and every comparison "
+         "of "
+         "the recommended configuration; run again when the machine is idle."}};
     struct fixture fixture;
     fixture_open_plain(&fixture);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct rue_notice notices[4];
         struct rue_page page = {0};
-        for (size_t n = 0; n < 4; n++)
-            notices[n] = (struct rue_notice){.load_ratio = cases[i].load[n], .compute_ratio = 1};
-        fixture.findings.changes.notice_count = cases[i].count;
-        fixture.findings.changes.notices = notices;
+        fixture.findings.changes.contention = cases[i].found;
         rue_page_sentence(&page, RUE_LOOK_PLAIN, 0);
         rue_verdict_partial(&page, &fixture.findings);
         cr_expect_str_eq(page_text(&page), cases[i].said);
         cr_expect_eq(rue_findings_is_doubtful(&fixture.findings), cases[i].said[0] != 0);
     }
+    fixture_close(&fixture);
+}
+
+Test(verdict, what_other_programs_took_follows_the_answer)
+{
+    struct fixture fixture;
+    struct rue_page page = {0};
+    fixture_open_plain(&fixture);
+    fixture.findings.changes.contention = (struct rue_contention_findings){
+        .affected_ratio = 0.3, .contended_ratio = 0.22, .taken_cpus = 1, .cpus = 2, .has_clean_pair = true};
+    rue_verdict_background(&page, &fixture.findings, true);
+    cr_expect(strstr(page_text(&page),
+                     "Note: other programs took 1 of 2 CPUs for 22 % of the time; those trials "
+                     "count less."));
     fixture_close(&fixture);
 }
 

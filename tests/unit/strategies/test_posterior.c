@@ -207,6 +207,20 @@ Test(posterior, a_disturbed_trial_changes_little)
 }
 
 /* Unexpected trials of other configurations raise the calibration ratio. */
+Test(posterior, a_trial_with_added_variance_counts_less)
+{
+    double means[2], variance;
+    for (int i = 0; i < 2; i++) {
+        struct rue_posterior *posterior = open_posterior();
+        const struct rue_posterior_trial trial = {
+            .point = points[0], .log_ratio = 0.1, .noise_variance = 1e-4, .added_variance = i ? 0.04 : 0};
+        rue_posterior_add(posterior, &trial);
+        rue_posterior_predict(posterior, &points[0], &means[i], &variance);
+        rue_posterior_close(posterior);
+    }
+    cr_assert(means[0] > 0.09 && means[1] > 0 && means[1] < 0.9 * means[0], "%g, %g", means[0], means[1]);
+}
+
 Test(posterior, calibration_detects_overconfidence)
 {
     struct rue_posterior *fits = open_posterior(), *misfits = open_posterior();

@@ -84,6 +84,7 @@ Test(kept_findings, the_report_of_stored_findings_is_the_same)
     fixture.findings.run.partial = true;
     strcpy(fixture.findings.run.partial_reason, "the budget was spent");
     strcpy(fixture.findings.changes.disturbance, "the CPUs were throttled");
+    fixture.findings.changes.contention = (struct rue_contention_findings){0.3, 0.25, 0.75, 2, true};
     struct rue_store *store = keep(&fixture);
     cr_assert_eq(read_back(store, 0, &found, &error), RUE_OK, "%s", error.message);
     cr_assert_eq(rue_kept_rank(found, &plain_rules, &ranked, &error), RUE_OK);
@@ -119,6 +120,7 @@ Test(kept_findings, the_result_of_a_run_may_be_that_of_an_earlier_one)
     struct rue_dropped_node node = {
         .rank = 2, .discarded = 1, .discarded_end = 9, .node = "n2", .why = "slow"};
     fixture_open_plain(&fixture);
+    fixture.findings.changes.contention = (struct rue_contention_findings){0.3, 0.25, 0.75, 2, true};
     struct rue_store *store = keep(&fixture);
     int64_t first = rue_store_run_id(store);
     cr_assert_eq(rue_store_begin_run(store, "rue tune", "1", "now", &rue_own_knobs, &error), RUE_OK);
@@ -136,6 +138,8 @@ Test(kept_findings, the_result_of_a_run_may_be_that_of_an_earlier_one)
     cr_expect(found->disturbed_count == 2 && found->disturbed[1] == 7);
     cr_expect_str_eq(found->found.run.command_line, fixture.findings.run.command_line);
     const struct rue_change_findings *changes = &found->found.changes;
+    cr_expect(changes->contention.affected_ratio == 0.3 && changes->contention.taken_cpus == 0.75 &&
+              changes->contention.cpus == 2 && changes->contention.has_clean_pair);
     cr_assert(changes->notice_count == 1 && changes->dropped_count == 1);
     cr_expect(changes->notices->uncertain_end == 4 && changes->notices->load_ratio == 1.5);
     cr_expect_str_eq(changes->notices->cause, "heat");

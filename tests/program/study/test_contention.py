@@ -1,0 +1,57 @@
+"""rue tune beside another program that takes CPUs: its trials are corrected, count less, and are reported."""
+import contextlib
+import json
+import sqlite3
+
+import jsonschema
+import pytest
+
+import wording
+from conftest import ROOT, read_json, true_regrets
+
+NEIGHBOUR = f"/usr/bin/python3 {ROOT}/tests/bench/neighbour.py --mode raw --seed 2"
+
+
+def tune(rue, options, *words):
+    regrets, whole_s = true_regrets(NEIGHBOUR)
+    done = rue("tune", "--runner", f"{NEIGHBOUR} {options}", "--strategy", "duel", "--out", "out", "--budget", f"{round(150 * whole_s)}ms", *words)
+    assert done.returncode == 0, done.stderr
+    document = read_json(rue.folder / "out/recommendation.json")
+    jsonschema.validate(document, json.loads((ROOT / "reports/recommendation.schema.json").read_text()))
+    (answer,) = document["recommendations"]
+    excess = regrets[answer["config"]["batch_size"], answer["config"]["num_workers"]] - min(regrets.values())
+    return document, answer, excess, " ".join(done.stdout.split())
+
+
+def test_a_neighbour_in_bursts_leaves_the_answer_and_its_bound(rue):
+    document, answer, excess, said = tune(rue, "--neighbour 0.25")
+    contention = document["contention"]
+    assert 0.05 < contention["contended_ratio"] <= contention["affected_ratio"] < 0.5 and contention["has_clean_pair"]
+    assert 0.5 < contention["taken_cpus"] <= 1 and contention["cpus"] == 2
+    assert not document["low_confidence"]
+    assert said.startswith("Use") and excess <= answer["certificate"]["bound_ratio"]
+    assert wording.OTHER_PROGRAMS_TOOK_OF_CPUS.format(f"{contention['taken_cpus']:.2g}", 2) in said
+    assert wording.OTHER_PROGRAMS_TOOK_OF_CPUS.format(f"{contention['taken_cpus']:.2g}", 2) in " ".join(rue("show", "out").stdout.split())
+    with contextlib.closing(sqlite3.connect(rue.folder / "out/study.db")) as db:
+        used, idle = db.execute("SELECT avg(cpu_ratio), avg(cpu_idle_ratio) FROM ok_trial WHERE measure = 'load'").fetchone()
+    assert 0.5 < used <= 2 and 0 <= idle < 1
+
+
+def test_a_machine_alone_is_not_contended(rue):
+    document, answer, excess, said = tune(rue, "")
+    assert document["contention"] is None and wording.OTHER_PROGRAMS_TOOK not in said
+    assert excess <= answer["certificate"]["bound_ratio"]
+
+
+def test_a_neighbour_all_the_time_makes_the_answer_not_reliable(rue):
+    document, answer, _, said = tune(rue, "--neighbour 0.95")
+    assert said.startswith(wording.NOT_RELIABLE_OTHER_PROGRAMS) and document["low_confidence"]
+    assert answer["config"] and answer["certificate"] is None and answer["interval"] is None
+    assert wording.NOT_RELIABLE_OTHER_PROGRAMS in " ".join(rue("show", "out").stdout.split())
+
+
+@pytest.mark.parametrize("clock", ["--no-cpu", "--no-idle"])
+def test_without_cpu_times_there_is_an_answer_and_a_bound(rue, clock):
+    document, answer, excess, _ = tune(rue, f"--neighbour 0.25 {clock}")
+    assert document["contention"] is None or document["contention"]["contended_ratio"] == 0
+    assert excess <= answer["certificate"]["bound_ratio"]
