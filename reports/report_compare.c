@@ -108,7 +108,8 @@ static const struct rue_overall *find_common(const struct rue_findings *findings
 {
     if (findings->overall_count == 0) return NULL;
     const struct rue_overall *last = &findings->overall[findings->overall_count - 1];
-    return last->part_count == findings->variant_count && last->best != RUE_NONE ? last : NULL;
+    return last->part_count == findings->variant_count && last->selection->recommended != RUE_NONE ? last
+                                                                                                   : NULL;
 }
 
 static void put_variant(struct rue_page *page, const struct compared *compared, size_t v)
@@ -226,9 +227,8 @@ static void put_common(struct rue_page *page, const struct compared *compared,
         if (selection->recommended == RUE_NONE ||
             !(common->parts[v].mean_regret_ratio < selection->rows[selection->recommended].mean_regret_ratio))
             continue;
-        rue_say(page, " For %s it looks better than its own, %s.", common->parts[v].name,
-                common->best == common->selection->recommended ? "but by less than the noise"
-                                                               : "which was measured on every model");
+        rue_say(page, " For %s it looks better than its own, but by less than the noise.",
+                common->parts[v].name);
     }
 }
 
@@ -331,10 +331,11 @@ static rue_status render_json(const struct rue_findings *findings, const struct 
         "format:t job_images:n common_config:o common_predicted:b variants:o comparisons:o answer:o "
         "partial:b low_confidence:b",
         "rue.compare/2", findings->variants[0].job.images,
-        common ? rue_json_config(&common->matrix->configs[common->best]) : json_null(),
-        common && common->best != common->selection->recommended, rue_page_json_table(&page),
-        comparisons_json(&compared), rue_page_json_text(&answer), findings->run.partial,
-        rue_findings_is_doubtful(findings));
+        common ? rue_json_config(&common->matrix->configs[common->selection->recommended]) : json_null(),
+        common && rue_findings_basis(&common->selection->rows[common->selection->recommended]) ==
+                      RUE_BASIS_PREDICTED,
+        rue_page_json_table(&page), comparisons_json(&compared), rue_page_json_text(&answer),
+        findings->run.partial, rue_findings_is_doubtful(findings));
     close_compared(&compared);
     return rue_json_write(root, stream, error);
 }

@@ -222,16 +222,18 @@ static json_t *overall_json(const struct rue_findings *findings)
         const struct rue_overall *overall = &findings->overall[i];
         const struct rue_variant_findings all = {
             .matrix = overall->matrix, .selection = overall->selection, .baselines = overall->baselines};
-        size_t best = overall->best;
+        size_t best = overall->selection->recommended;
         json_t *object = rue_json_make("over:t", overall->scope), *parts = json_array();
-        const char *source = best == overall->selection->recommended ? "measured" : "predicted";
+        const char *source = best == RUE_NONE                             ? ""
+                             : overall->selection->rows[best].repeats > 0 ? "measured"
+                                                                          : "predicted";
         rue_json_put_score(&object, &all, best);
         for (size_t p = 0; p < overall->part_count && best != RUE_NONE; p++) {
             const struct rue_overall_part *part = &overall->parts[p];
             rue_json_push(&parts, rue_json_make("variant:t mean_regret_ratio:r max_regret_ratio:r",
                                                 part->name, part->mean_regret_ratio, part->max_regret_ratio));
         }
-        rue_json_add(&object, "source:T scenarios:n variants:o baselines:o", best == RUE_NONE ? "" : source,
+        rue_json_add(&object, "source:T scenarios:n variants:o baselines:o", source,
                      overall->selection->model_count, parts, rue_json_baselines(&all));
         rue_json_push(&array, object);
     }

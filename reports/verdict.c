@@ -118,16 +118,8 @@ void rue_verdict_use(struct rue_page *page, const struct rue_findings *findings,
         return;
     }
     const struct rue_ranking_row *row = &selection->rows[selection->recommended];
-    const double large_gap = 0.05;
-    char guess[RUE_CONFIG_TEXT_BYTES];
-    rue_config_label(&variant->matrix->configs[selection->ranked[0]], guess);
-    if (row->mean_regret_ratio - selection->rows[selection->ranked[0]].mean_regret_ratio > large_gap)
-        rue_say(page,
-                "Not decided: the best guess, %s, was not measured on every model. Run the same command "
-                "again. Measured so far: ",
-                guess);
-    else
-        rue_say(page, "%s", rue_verdict_lead(findings, variant));
+    enum rue_basis basis = rue_findings_basis(row);
+    rue_say(page, "%s", rue_verdict_lead(findings, variant));
     rue_say_config(page, &variant->matrix->configs[selection->recommended]);
     char loaders[RUE_DEPLOYMENT_TEXT_BYTES];
     if (rue_deployment_loaders(&variant->job.deployment) > 1)
@@ -138,9 +130,12 @@ void rue_verdict_use(struct rue_page *page, const struct rue_findings *findings,
     if (variant->goal != RUE_GOAL_TIME) rue_say(page, " in %s", rue_goal_words[variant->goal]);
     if (findings->run.partial && selection->ranked_count < selection->config_count)
         rue_say(page, ", among %zu of %zu configurations", selection->ranked_count, selection->config_count);
-    if (row->predicted) rue_say(page, ", estimated from runs shorter than the job");
+    if (basis == RUE_BASIS_TRUNCATED) rue_say(page, ", estimated from runs shorter than the job");
+    if (basis == RUE_BASIS_PREDICTED) rue_say(page, ", as predicted");
     say_first_batch(page, variant);
     rue_say(page, ".");
+    if (basis == RUE_BASIS_PREDICTED)
+        rue_say(page, " It was not measured on every model: run the same command again to confirm it.");
 }
 
 void rue_verdict_confidence(struct rue_page *page, const struct rue_findings *findings)
@@ -161,21 +156,21 @@ void rue_verdict_overall(struct rue_page *page, const struct rue_overall *overal
 {
     const struct rue_selection *selection = overall->selection;
     bool every_mode = strcmp(overall->scope, "all") == 0;
-    if (overall->best == RUE_NONE) return;
-    const struct rue_ranking_row *row = &selection->rows[overall->best];
+    if (selection->recommended == RUE_NONE) return;
+    const struct rue_ranking_row *row = &selection->rows[selection->recommended];
     rue_say(page, "One configuration for ");
     if (overall->part_count == 2)
         rue_say(page, "both ");
     else
         rue_say(page, "all %zu ", overall->part_count);
     rue_say(page, "%s%svariants: ", every_mode ? "" : overall->scope, every_mode ? "" : " ");
-    rue_say_config(page, &overall->matrix->configs[overall->best]);
+    rue_say_config(page, &overall->matrix->configs[selection->recommended]);
     rue_say(page, ", with " PERCENT " mean regret (", 100 * row->mean_regret_ratio);
     for (size_t p = 0; p < overall->part_count; p++)
         rue_say(page, "%s%s " PERCENT, p ? ", " : "", overall->parts[p].name,
                 100 * overall->parts[p].mean_regret_ratio);
     rue_say(page, "), worst model " PERCENT ".", 100 * row->max_regret_ratio);
-    if (overall->best != selection->recommended) rue_say(page, " This is predicted.");
+    if (rue_findings_basis(row) == RUE_BASIS_PREDICTED) rue_say(page, " This is predicted.");
 }
 
 /* ---- evidence for the recommendation ---- */

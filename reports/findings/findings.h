@@ -153,9 +153,8 @@ struct rue_overall {
     const struct rue_selection *selection;
     enum rue_goal goal;
     struct rue_baseline_findings baselines;
-    size_t best; /* recommended column, else the best predicted one; RUE_NONE: none */
     size_t part_count;
-    struct rue_overall_part *parts; /* [part_count]; NaN without a best */
+    struct rue_overall_part *parts; /* [part_count]; NaN without a recommendation */
 };
 enum { RUE_OVERALL_MAX = RUE_MODE_COUNT + 1 };
 

@@ -67,7 +67,7 @@ json_t *rue_json_score(const struct rue_variant_findings *variant, size_t config
 const char *rue_json_verified(const struct rue_variant_findings *variant, size_t config)
 {
     static const char *const names[] = {
-        [RUE_BASIS_FULL] = "full", [RUE_BASIS_TRUNCATED] = "truncated", [RUE_BASIS_PREDICTED] = ""};
+        [RUE_BASIS_FULL] = "full", [RUE_BASIS_TRUNCATED] = "truncated", [RUE_BASIS_PREDICTED] = "predicted"};
     const struct rue_ranking_row *row = config == RUE_NONE ? NULL : &variant->selection->rows[config];
     return row && row->ranked ? names[rue_findings_basis(row)] : "";
 }

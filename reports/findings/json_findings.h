@@ -65,7 +65,7 @@ json_t *rue_json_score(const struct rue_variant_findings *variant, size_t config
 /* The same as members of `object`. */
 void rue_json_put_score(json_t **object, const struct rue_variant_findings *variant, size_t config);
 
-/* "full" or "truncated" trials; "": not ranked, or not measured on every model. */
+/* "full", "truncated" or "predicted"; "": not ranked. */
 const char *rue_json_verified(const struct rue_variant_findings *variant, size_t config);
 
 /* The same, and the basis of its times. */

@@ -69,6 +69,15 @@ bool rue_forecast_is_any_verified(const struct rue_forecast *forecast)
     return best_verified(forecast) != SIZE_MAX;
 }
 
+/* As rue_selection recommends. */
+static size_t recommended(const struct rue_forecast *forecast)
+{
+    size_t leader = forecast->ranked[0], verified = best_verified(forecast);
+    if (verified == SIZE_MAX) return leader;
+    double gain = rue_forecast_regret(forecast, verified) - rue_forecast_regret(forecast, leader);
+    return forecast->draws.prediction_error > 0 || gain <= RUE_MEASURED_ADVANTAGE ? verified : leader;
+}
+
 static void sample_regrets(struct rue_forecast *forecast, size_t claimed, uint64_t seed)
 {
     struct rue_forecast_draws *draws = &forecast->draws;
@@ -150,13 +159,12 @@ void rue_forecast_claim(struct rue_forecast *forecast, size_t trials, size_t dra
                         struct rue_claim *out)
 {
     struct rue_posterior_calibration calibration = rue_posterior_calibration(forecast->posterior);
-    size_t verified = best_verified(forecast), best = verified == SIZE_MAX ? forecast->ranked[0] : verified;
-    size_t claimed = config == SIZE_MAX ? best : config;
     struct rue_forecast_draws *drawn = &forecast->draws;
     drawn->count = draws < drawn->capacity ? draws : drawn->capacity;
     drawn->inflation = rue_forecast_inflation(forecast);
     drawn->prediction_error =
         calibration.configs >= CALIBRATED_CONFIGS && calibration.ratio > max_ratio ? calibration.ratio : 0;
+    size_t claimed = config == SIZE_MAX ? recommended(forecast) : config;
     sample_regrets(forecast, claimed, rue_mix64(forecast->setup->seed ^ rue_mix64(trials)));
     *out = (struct rue_claim){.config = claimed,
                               .bound_ratio = excess_bound(forecast, claimed),

@@ -110,9 +110,9 @@ bool rue_forecast_is_any_verified(const struct rue_forecast *forecast);
 /* Draws of a look during the search, and of the final claim; fewer on large grids. */
 enum { RUE_FORECAST_LOOK_DRAWS = 256, RUE_FORECAST_CLAIM_DRAWS = 2048 };
 
-/* Makes a claim about `config`; SIZE_MAX: about the recommended configuration. This has the least regret of
- * those measured on every model, or of all if none was. The number of joint `trials` seeds the draws, so
- * each claim has independent draws. */
+/* Makes a claim about `config`; SIZE_MAX: about the recommended configuration. This has the least regret. One
+ * measured on every model is preferred within RUE_MEASURED_ADVANTAGE, and if predictions are far off. The
+ * number of joint `trials` seeds the draws, so each claim has independent draws. */
 void rue_forecast_claim(struct rue_forecast *forecast, size_t trials, size_t draws, size_t config,
                         struct rue_claim *out);
 

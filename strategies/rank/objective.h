@@ -10,7 +10,9 @@
 #include "trial.h"
 
 /* The defaults: the tolerated excess of mean regret, and the confidence of an answer. */
-#define RUE_DEFAULT_EPSILON    0.005
+#define RUE_DEFAULT_EPSILON 0.005
+/* A predicted configuration is recommended in place of a measured one if its regret is less by more. */
+#define RUE_MEASURED_ADVANTAGE RUE_DEFAULT_EPSILON
 #define RUE_DEFAULT_CONFIDENCE 0.95
 
 enum rue_objective { RUE_OBJECTIVE_MEAN, RUE_OBJECTIVE_WORST, RUE_OBJECTIVE_COUNT };

@@ -93,6 +93,7 @@ static void count_coverage(const struct rue_selection *selection, const struct r
         row->failed += cell->state == RUE_CELL_FAILED;
         row->missed += cell->state == RUE_CELL_OK ? cell->missed : 0;
         row->predicted |= cell->state == RUE_CELL_OK && cell->predicted;
+        row->uncertain |= cell->state == RUE_CELL_OK && cell->repeats == 0 && isnan(cell->estimate_sd);
         if (models++ == 0 || cell->repeats < row->repeats) row->repeats = cell->repeats;
     }
     row->ranked = models > 0 && row->covered == models;
@@ -139,6 +140,25 @@ static int compare_columns(const void *a, const void *b, void *context)
     return rue_selection_is_better(context, y, x) ? 1 : (x > y) - (x < y);
 }
 
+static double objective_value(const struct rue_selection *selection, size_t config)
+{
+    return rue_regret_summary_value(&selection->summaries[config], selection->objective);
+}
+
+/* Prefers the best measured configuration to a predicted one that is hardly better. */
+static void prefer_measured(struct rue_selection *selection)
+{
+    size_t best = selection->recommended;
+    if (best == RUE_NONE || selection->rows[best].repeats > 0) return;
+    for (size_t i = 0; i < selection->ranked_count; i++) {
+        size_t c = selection->ranked[i];
+        if (objective_value(selection, c) - objective_value(selection, best) > RUE_MEASURED_ADVANTAGE) return;
+        if (selection->rows[c].repeats == 0) continue;
+        selection->recommended = c;
+        return;
+    }
+}
+
 static void rank_configs(struct rue_selection *selection)
 {
     for (size_t c = 0; c < selection->config_count; c++)
@@ -148,11 +168,12 @@ static void rank_configs(struct rue_selection *selection)
             selection);
     for (size_t i = 0; i < selection->ranked_count; i++) {
         size_t c = selection->ranked[i];
-        if (selection->rows[c].repeats == 0) continue; /* only estimated */
+        if (selection->rows[c].uncertain) continue;
         if (selection->recommended == RUE_NONE) selection->recommended = selection->top_n_winner = c;
         if (selection->rows[c].top_n_count > selection->rows[selection->top_n_winner].top_n_count)
             selection->top_n_winner = c;
     }
+    prefer_measured(selection);
 }
 
 rue_status rue_selection_open(const struct rue_cost_matrix *matrix, const struct rue_selection_rules *rules,

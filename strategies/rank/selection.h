@@ -6,8 +6,9 @@
  *
  * A configuration is ranked only if its cells are ok for every model. Each model votes for its N fastest
  * configurations. Ties share a place, so a model can have more than N votes; votes are not weighted. The
- * recommendation has the lowest value of the objective (ties: the mean) of all ranked configurations that
- * were measured on every model. Remaining ties keep grid order (the matrix's column order). */
+ * recommendation has the lowest value of the objective (ties: the mean) of all ranked configurations whose
+ * predicted cells have a known uncertainty. If it was not measured on every model, the best one that was is
+ * preferred within RUE_MEASURED_ADVANTAGE. Remaining ties keep grid order (the matrix's column order). */
 #ifndef RUE_SELECTION_H
 #define RUE_SELECTION_H
 
@@ -29,6 +30,7 @@ struct rue_ranking_row {
     bool ranked;              /* covered for every model */
     bool predicted;           /* some cell is a prediction */
     size_t repeats;           /* smallest number of repeats of its cells; 0: some are only estimated */
+    bool uncertain;           /* an untried cell has an estimate of unknown uncertainty */
     size_t missed;            /* unsuccessful trials of its ok cells */
     double mean_regret_ratio; /* NaN unless ranked */
     double max_regret_ratio;  /* NaN unless ranked */
@@ -47,7 +49,7 @@ struct rue_selection {
     size_t *ranked;        /* [ranked_count] columns, best first by the objective */
     size_t *best_of_model; /* [model_count] fastest column of each model; RUE_NONE: none */
     double *best_ns;       /* [model_count] its time; NaN when none */
-    size_t recommended;    /* column; RUE_NONE: no ranked configuration was measured */
+    size_t recommended;    /* column; RUE_NONE: none */
     size_t top_n_winner;   /* ranked column with the most votes, ties by rank; RUE_NONE */
 };
 

@@ -129,8 +129,14 @@ void rue_duel_push_compute_probes(struct rue_duel *duel);
 double rue_duel_verification_s(const struct rue_duel *duel, size_t config, size_t *trials);
 void rue_duel_push_verification(struct rue_duel *duel, size_t config);
 
-/* Queues the verification of the leader. If the budget does not suffice and no configuration is verified,
- * queues that of the best affordable one. */
+/* Whether the budget suffices for it, without the margin. */
+bool rue_duel_can_verify(const struct rue_duel *duel, size_t config);
+
+/* The configuration with the cheapest verification, of the leader and those that are hardly worse. */
+size_t rue_duel_to_verify(const struct rue_duel *duel);
+
+/* Queues one trial of the verification of that configuration; if no configuration is verified, of the best
+ * one for which the budget suffices. */
 void rue_duel_push_best_verification(struct rue_duel *duel);
 
 /* Whole jobs of the finalists, alternating, on every model. They confirm the answer before an early stop.

@@ -100,19 +100,37 @@ void rue_duel_push_verification(struct rue_duel *duel, size_t config)
             rue_duel_push_joint(duel, m, config, rue_duel_shortest_images(duel, config), 0);
 }
 
-static bool can_verify(const struct rue_duel *duel, size_t config)
+bool rue_duel_can_verify(const struct rue_duel *duel, size_t config)
 {
     size_t trials = 0;
     return missing_s(duel, config, &trials) <= rue_duel_remaining_s(duel) &&
            !rue_duel_lacks_trials(duel, trials);
 }
 
+size_t rue_duel_to_verify(const struct rue_duel *duel)
+{
+    size_t best = rue_forecast_ranked(duel->forecast, 0), config = best, untried;
+    double leader_regret = rue_forecast_regret(duel->forecast, best), least_s = INFINITY;
+    for (size_t rank = 0; config != SIZE_MAX; config = rue_forecast_ranked(duel->forecast, ++rank)) {
+        double needed_s = rue_duel_verification_s(duel, config, &untried);
+        if (rue_forecast_regret(duel->forecast, config) - leader_regret > RUE_MEASURED_ADVANTAGE) break;
+        if (needed_s < least_s) least_s = needed_s, best = config;
+    }
+    return best;
+}
+
 void rue_duel_push_best_verification(struct rue_duel *duel)
 {
-    size_t rank = 0, leader = rue_forecast_ranked(duel->forecast, 0), config = leader;
-    while (config != SIZE_MAX && !rue_forecast_is_any_verified(duel->forecast) && !can_verify(duel, config))
-        config = rue_forecast_ranked(duel->forecast, ++rank);
-    rue_duel_push_verification(duel, config == SIZE_MAX ? leader : config);
+    size_t rank = 0, first = rue_duel_to_verify(duel), config = first;
+    while (config != SIZE_MAX && !rue_forecast_is_any_verified(duel->forecast) &&
+           !rue_duel_can_verify(duel, config))
+        config = rue_forecast_ranked(duel->forecast, rank++);
+    if (config == SIZE_MAX) config = first;
+    for (size_t m = 0; m < duel->setup.grid.scenario_count; m++) {
+        if (!is_missing(duel, m, config, false)) continue;
+        rue_duel_push_joint(duel, m, config, rue_duel_shortest_images(duel, config), 0);
+        return;
+    }
 }
 
 /* ---- whole jobs of the leader and of others ---- */
@@ -289,7 +307,7 @@ static size_t shortlist_cells(const struct rue_duel *duel, size_t cells[SHORTLIS
 }
 
 /* Queues the trial, of any cell, that best separates leader and challenger for its cost. */
-static void push_comparison(struct rue_duel *duel, double limit_s)
+static void push_best_comparison(struct rue_duel *duel, double limit_s)
 {
     size_t leader = rue_forecast_ranked(duel->forecast, 0),
            challenger = rue_forecast_challenger(duel->forecast), cells[SHORTLIST_MAX];
@@ -354,5 +372,5 @@ void rue_duel_push_next(struct rue_duel *duel, double limit_s, bool miscalibrate
 {
     if (duel->setup.runner.nodes) limit_s = fmin(limit_s, rue_duel_node_remaining_s(duel));
     if (!push_repeat(duel, limit_s) && !push_audit(duel, limit_s, miscalibrated, audits))
-        push_comparison(duel, limit_s);
+        push_best_comparison(duel, limit_s);
 }

@@ -28,8 +28,11 @@ struct rue_strategy_ops {
     void (*observe)(void *state, const struct rue_question *question, const struct rue_trial_result *result);
     /* The estimate of a cell; false before there are predictions. (optional, both or none) */
     bool (*estimate)(void *state, size_t scenario, size_t config, struct rue_estimate *out);
-    /* The claim about `config`; SIZE_MAX: about the recommended one. */
+    /* The claim about `config` from all trials; SIZE_MAX: about the recommended one. */
     bool (*claim)(void *state, size_t config, struct rue_claim *out);
+    /* A claim about the recommended one from some trials ago, to show progress; false before there are
+     * predictions. (optional) */
+    bool (*interim)(void *state, struct rue_claim *out);
     /* Whether the prior's recommendation still holds. (optional) */
     rue_status (*judge)(void *state, struct rue_recheck_findings *out, rue_error *error);
     /* The knowledge for a later study, closed by the caller; NULL before there is any. RUE_MEMORY.

@@ -1,7 +1,7 @@
 /* Model-based search. A few probes predict every cell. Then each trial is the one that best separates the
  * leader from its challenger (top-two sampling): any cell and length, by reduction of variance per second.
  * Stops when, with the requested confidence, no configuration is better by more than epsilon, or at the end
- * of the budget; by then the leader has been measured on every model. */
+ * of the budget; by then the leader has been measured on every model if the budget suffices. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -92,34 +92,45 @@ static void make_interim_look(struct search *search)
     search->stop_looks = may_stop ? search->stop_looks + 1 + skipped : 0;
 }
 
+/* Queues the most informative trial that leaves `reserve_s` and `reserved` trials of the budget. */
+static void push_comparison(struct search *search, double reserve_s, size_t reserved)
+{
+    struct rue_duel *duel = &search->duel;
+    double limit_s = rue_duel_remaining_s(duel) - reserve_s;
+    if (limit_s >= 0 && !rue_duel_lacks_trials(duel, reserved + 1) &&
+        rue_posterior_trial_count(duel->forecast->posterior) < RUE_POSTERIOR_TRIALS_MAX)
+        rue_duel_push_next(duel, limit_s, search->claim.prediction_error_ratio > 0, &search->audits);
+}
+
+/* The last trials measure the best on every model, one at a time, because each may change which it is. If
+ * the budget does not suffice for that, they are the most informative ones. */
 static void push_next_trial(struct search *search, bool look_due)
 {
     struct rue_duel *duel = &search->duel;
-    size_t leader = rue_forecast_ranked(duel->forecast, 0), untried, reserved = 0;
-    double reserve_s = search->baselines_done ? 0 : rue_duel_baselines_s(duel, &reserved);
-    double finalists_s = rue_duel_finalists_s(duel, &reserved);
-    double remaining_s = rue_duel_remaining_s(duel) - rue_duel_verification_s(duel, leader, &untried),
-           available_s = remaining_s - reserve_s - finalists_s;
-    bool stop_search = available_s < 0 ||
-                       rue_posterior_trial_count(duel->forecast->posterior) >= RUE_POSTERIOR_TRIALS_MAX ||
-                       rue_duel_lacks_trials(duel, untried + 1 + reserved);
-    bool affordable = remaining_s >= 0 && !rue_duel_lacks_trials(duel, untried);
+    size_t best = rue_duel_to_verify(duel), untried, reserved = 0;
+    double baselines_s = search->baselines_done ? 0 : rue_duel_baselines_s(duel, &reserved),
+           finalists_s = rue_duel_finalists_s(duel, &reserved), reserve_s = baselines_s + finalists_s,
+           verification_s = rue_duel_verification_s(duel, best, &untried),
+           remaining_s = rue_duel_remaining_s(duel) - verification_s;
+    bool affordable = rue_duel_can_verify(duel, best),
+         unusable = search->claim.prediction_error_ratio > 0 && !rue_forecast_is_any_verified(duel->forecast);
     bool may_stop = search->stop_looks >= STOP_LOOKS && duel->joints >= 2 * duel->setup.grid.scenario_count;
     /* Only a claim about a configuration measured on every model can stop the search. */
     bool epsilon_reached =
         search->claim_joints > 0 && search->claim.bound_ratio <= duel->setup.aim.epsilon_ratio;
-    if (may_stop && rue_duel_push_finalists(duel, available_s + finalists_s)) return;
+    if (may_stop && rue_duel_push_finalists(duel, remaining_s - baselines_s)) return;
     if (look_due && epsilon_reached && affordable && untried > 0) {
         rue_duel_push_best_verification(duel);
         return;
     }
-    if (!stop_search)
-        rue_duel_push_next(duel, available_s, search->claim.prediction_error_ratio > 0, &search->audits);
-    if (!rue_question_queue_is_empty(&duel->queue)) return;
-    if (duel->status == RUE_OK && (affordable || !rue_forecast_is_any_verified(duel->forecast)))
+    push_comparison(search, reserve_s + verification_s, reserved + untried);
+    if (duel->status != RUE_OK || !rue_question_queue_is_empty(&duel->queue)) return;
+    if (affordable || unusable)
         rue_duel_push_best_verification(duel);
+    else
+        push_comparison(search, reserve_s, reserved);
     if (duel->status == RUE_OK && finalists_s > 0 && rue_question_queue_is_empty(&duel->queue))
-        (void)rue_duel_push_finalists(duel, remaining_s - reserve_s);
+        (void)rue_duel_push_finalists(duel, remaining_s - baselines_s);
 }
 
 static void decide_next_trial(struct search *search)
@@ -249,14 +260,15 @@ static bool duel_estimate(void *state, size_t scenario, size_t config, struct ru
     return true;
 }
 
-/* During the search, a claim of a few trials ago suffices. */
-static bool is_claim_recent(const struct search *search)
+static bool duel_interim(void *state, struct rue_claim *out)
 {
+    struct search *search = state;
     const struct rue_duel *duel = &search->duel;
-    bool ended = search->phase != DECIDE || (duel->setup.runner.nodes > 0 && !rue_duel_is_waiting(duel));
-    bool running = !ended && rue_setup_check_stop(&duel->setup, NULL) == RUE_OK;
-    return (search->claim_final && search->claim_joints > duel->joints) ||
-           (running && search->claim_joints > 0 && !duel->forecast->ineligible[search->claim.config]);
+    if (!is_probed(search) || duel->status != RUE_OK) return false;
+    if (search->claim_joints == 0 || duel->forecast->ineligible[search->claim.config])
+        renew_claim(search, RUE_FORECAST_LOOK_DRAWS, SIZE_MAX);
+    *out = search->claim;
+    return true;
 }
 
 static bool duel_claim(void *state, size_t config, struct rue_claim *out)
@@ -266,7 +278,8 @@ static bool duel_claim(void *state, size_t config, struct rue_claim *out)
     bool outdated = is_probed(search) && search->outdated;
     if (outdated && duel->status == RUE_OK) update_search(search);
     if (!is_probed(search) || duel->status != RUE_OK) return false;
-    if (outdated || !is_claim_recent(search) || (config != SIZE_MAX && config != search->claim.config))
+    bool recent = search->claim_final && search->claim_joints > duel->joints;
+    if (outdated || !recent || (config != SIZE_MAX && config != search->claim.config))
         renew_claim(search, RUE_FORECAST_CLAIM_DRAWS, config);
     *out = search->claim;
     return true;
@@ -311,9 +324,8 @@ static void duel_reserve(void *state, double *seconds, size_t *trials)
 {
     const struct search *search = state;
     const struct rue_duel *duel = &search->duel;
-    size_t leader = rue_forecast_ranked(duel->forecast, 0);
-    if (search->phase != DECIDE || leader == SIZE_MAX || rue_forecast_is_any_verified(duel->forecast)) return;
-    *seconds = rue_duel_verification_s(duel, leader, trials);
+    if (search->phase != DECIDE || rue_forecast_ranked(duel->forecast, 0) == SIZE_MAX) return;
+    *seconds = rue_duel_verification_s(duel, rue_duel_to_verify(duel), trials);
 }
 
 static double duel_job_s(void *state, size_t scenario, size_t config, uint64_t images)
@@ -351,6 +363,7 @@ const struct rue_strategy_ops rue_strategy_duel = {
     .observe = duel_observe,
     .estimate = duel_estimate,
     .claim = duel_claim,
+    .interim = duel_interim,
     .knowledge = duel_knowledge,
     .status = duel_status,
     .expect = duel_expect,

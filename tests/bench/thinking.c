@@ -138,7 +138,7 @@ static void study(const struct rue_strategy_ops *ops, const struct size *size)
     }
     struct rue_claim claim;
     double start = bench_clock(CLOCK_THREAD_CPUTIME_ID);
-    if (ops->claim) ops->claim(state, SIZE_MAX, &claim);
+    if (ops->interim) ops->interim(state, &claim);
     thought_s += bench_clock(CLOCK_THREAD_CPUTIME_ID) - start;
     ops->close(state);
     free(configs);

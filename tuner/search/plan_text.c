@@ -223,7 +223,7 @@ static void describe_claim(const struct rue_study_setup *setup, void *state, cha
 {
     struct rue_claim claim;
     char label[RUE_CONFIG_TEXT_BYTES];
-    if (!setup->plan.strategy->claim || !setup->plan.strategy->claim(state, SIZE_MAX, &claim)) return;
+    if (!setup->plan.strategy->interim || !setup->plan.strategy->interim(state, &claim)) return;
     rue_config_label(&setup->configs[claim.config], label);
     snprintf(out, bytes, "best so far %s, no other more than %.1f points better", label,
              rue_prose_bound_percent(claim.bound_ratio));

@@ -40,8 +40,8 @@ static bool fits_budget(const struct rue_schedule *schedule, size_t config)
 static bool is_probing(const struct rue_schedule *schedule, const struct rue_track *track)
 {
     struct rue_claim claim;
-    return schedule->study->ledger.found_trials && rue_lanes_strategy(schedule)->claim &&
-           !rue_lanes_strategy(schedule)->claim(track->state, SIZE_MAX, &claim);
+    return schedule->study->ledger.found_trials && rue_lanes_strategy(schedule)->interim &&
+           !rue_lanes_strategy(schedule)->interim(track->state, &claim);
 }
 
 /* Which stored trial answers the lane's question. Of this run, reference trials of other nodes must not. */

@@ -6,6 +6,7 @@
 #include "interrupt.h"
 #include "scheduler.h"
 #include "study_outcome.h"
+#include "study_recording.h"
 #include "study_views.h"
 #include "trial_failures.h"
 
@@ -18,7 +19,9 @@ static rue_status store_estimates(const struct rue_study_setup *setup, struct ru
     for (size_t i = 0; status == RUE_OK && i < setup->model_count * setup->config_count; i++) {
         struct rue_estimate estimate;
         size_t model = i / setup->config_count, config = i % setup->config_count;
-        if (!setup->plan.strategy->estimate(track->state, model, config, &estimate)) continue;
+        if (!rue_study_has_cell(setup, variant, model, config) ||
+            !setup->plan.strategy->estimate(track->state, model, config, &estimate))
+            continue;
         rue_cost_matrix_estimate_first_batch(outcome->variants[variant].matrix, model, config,
                                              estimate.first_batch_s * 1e9);
         status =
@@ -61,9 +64,6 @@ static rue_status copy_estimates(struct rue_study *study, const struct rue_track
     if (study->setup.plan.strategy->knowledge)
         status = study->setup.plan.strategy->knowledge(track->state,
                                                        &study->outcome.variants[variant].knowledge, error);
-    if (study->outcome.variants[variant].claimed && !study->outcome.variants[variant].claim.verified &&
-        !study->outcome.partial)
-        rue_study_mark_partial(study, "the budget was spent");
     if (status == RUE_OK) status = store_estimates(&study->setup, &study->outcome, track, error);
     return status == RUE_OK ? claim_recommended(study, track, error) : status;
 }

@@ -297,7 +297,7 @@ static rue_status judge_variant(const struct rue_study *study, size_t index, boo
     const struct rue_claim *claim = &study->outcome.variants[index].claim;
     size_t best = out->selection->recommended;
     count_outcomes(&study->ledger, index, out);
-    bool claims = study->outcome.variants[index].claimed && claim->verified && claim->config == best;
+    bool claims = study->outcome.variants[index].claimed && claim->config == best;
     if (is_unsteady) {
         out->claim = (struct rue_claim_findings){0};
         out->interval = (struct rue_regret_interval){0};

@@ -32,6 +32,13 @@ static double cell_s(const struct rue_study_setup *setup, size_t variant, size_t
     return sum_ns / (double)cell->repeats / 1e9;
 }
 
+bool rue_study_has_cell(const struct rue_study_setup *setup, size_t variant, size_t model, size_t config)
+{
+    return !setup->host.recording ||
+           rue_recording_find_cell(setup->host.recording, &setup->variants[variant].variant,
+                                   setup->models[model].name, &setup->configs[config]);
+}
+
 double rue_study_recording_s(const struct rue_study_setup *setup, size_t index)
 {
     double sum = 0;

@@ -149,10 +149,10 @@ static void fill_parts(const struct rue_findings *findings, const struct group *
         double sum = 0, weights = 0;
         rue_findings_name_among(findings, group->variants[v], part->name, sizeof part->name);
         part->mean_regret_ratio = part->max_regret_ratio = NAN;
-        if (out->best == RUE_NONE) continue;
+        if (selection->recommended == RUE_NONE) continue;
         for (size_t m = 0; m < own->model_count; m++) {
             double weight = rue_ranking_rules_weight(rules, own->models[m]);
-            double regret = rue_selection_regret(selection, out->matrix, first + m, out->best);
+            double regret = rue_selection_regret(selection, out->matrix, first + m, selection->recommended);
             sum += weight * regret;
             weights += weight;
             if (m == 0 || regret > part->max_regret_ratio) part->max_regret_ratio = regret;
@@ -193,8 +193,6 @@ static rue_status find_overall(struct rue_findings *findings, const struct group
     if (status == RUE_OK && !out->parts) status = rue_fail_memory(error, "parts", sizeof *out->parts);
     if (status != RUE_OK) return status;
     find_gains(group, rules, selection, out);
-    bool measured = selection->recommended != RUE_NONE;
-    out->best = measured ? selection->recommended : selection->ranked_count ? selection->ranked[0] : RUE_NONE;
     fill_parts(findings, group, rules, out);
     return RUE_OK;
 }

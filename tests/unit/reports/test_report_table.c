@@ -466,15 +466,12 @@ Test(report_table, shows_the_recommendation_at_any_rank)
         selection->recommended = selection->ranked[10];
         selection->top_n_winner = selection->ranked[v ? 11 : 10];
     }
-    static const char *const above[2] = {
-        " is predicted to be better, but it was not measured on every model.",
-        "Not decided: the best guess, 65536/0, was not measured on every model. Run the same command "
-        "again. "};
     for (int brief = 0; brief < 2; brief++) {
         char *text = fixture_render(&rue_report_table, &fixture, (struct rue_report_style){.brief = brief});
         cr_assert_geq(count_parts(text, "\n> "), 2, "%s", text);
         cr_assert_eq(count_parts(text, "and 1 more"), !brief, "%s", text); /* of the second variant, none */
-        for (size_t i = 0; i < 2; i++) cr_assert_eq(count_parts(text, above[i]), 2, "%s", text);
+        cr_assert_eq(count_parts(text, " is predicted to be better, but it was not measured on every model."),
+                     2, "%s", text);
         free(text);
     }
     fixture_close(&fixture);

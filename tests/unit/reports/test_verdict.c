@@ -219,6 +219,20 @@ Test(verdict, a_bound_is_rounded_up)
     fixture_close(&fixture);
 }
 
+Test(verdict, a_predicted_recommendation_says_so_and_how_to_confirm_it)
+{
+    struct fixture fixture;
+    fixture_open_plain(&fixture);
+    struct rue_ranking_row *row = &fixture.selections[0]->rows[fixture.selections[0]->recommended];
+    cr_expect(!strstr(use_text(&fixture, 0), "predicted"));
+    row->predicted = true;
+    cr_expect(strstr(use_text(&fixture, 0), ", estimated from runs shorter than the job."));
+    row->repeats = 0;
+    cr_expect(strstr(use_text(&fixture, 0), ", as predicted. It was not measured on every model: run the "
+                                            "same command again to confirm it."));
+    fixture_close(&fixture);
+}
+
 Test(verdict, configurations_above_the_recommendation_are_explained)
 {
     struct fixture fixture;

@@ -491,20 +491,23 @@ Test(selection, reproduces_the_published_preprocessed_figures)
     close_published(&published);
 }
 
-Test(selection, estimated_cells_can_be_the_best_but_are_not_recommended)
+Test(selection, a_predicted_configuration_is_recommended_if_its_uncertainty_is_known)
 {
     static const double table[] = {MISSING, 12, 11};
     struct rue_cost_matrix *matrix = make_matrix(1, 3, table);
-    cr_assert_eq(rue_cost_matrix_estimate(matrix, 0, 0, 10, NAN, 0, true, NULL), RUE_OK);
     cr_assert_eq(rue_cost_matrix_estimate(matrix, 0, 1, 1, NAN, 0, true, NULL), RUE_OK,
                  "it has a time of its own");
-    struct rue_selection *selection = select_from(matrix, 1);
-    cr_assert(selection->rows[0].ranked && selection->rows[0].repeats == 0 && selection->rows[0].predicted);
-    cr_assert_eq(selection->ranked[0], 0);
-    cr_assert_eq(selection->recommended, 2);
-    cr_assert_eq(selection->top_n_winner, 2);
-    expect_ratio(selection->rows[2].mean_regret_ratio, 0.1);
-    rue_selection_close(selection);
+    for (int known = 0; known < 2; known++) {
+        cr_assert_eq(rue_cost_matrix_estimate(matrix, 0, 0, 10, known ? 0.1 : NAN, 0, true, NULL), RUE_OK);
+        struct rue_selection *selection = select_from(matrix, 1);
+        cr_assert(selection->rows[0].ranked && selection->rows[0].repeats == 0 &&
+                  selection->rows[0].predicted);
+        cr_assert_eq(selection->ranked[0], 0);
+        cr_assert_eq(selection->recommended, known ? 0 : 2);
+        cr_assert_eq(selection->top_n_winner, known ? 0 : 2);
+        expect_ratio(selection->rows[2].mean_regret_ratio, 0.1);
+        rue_selection_close(selection);
+    }
     rue_cost_matrix_close(matrix);
     matrix = make_matrix(1, 1, (const double[]){MISSING});
     cr_assert_eq(rue_cost_matrix_estimate(matrix, 0, 0, INFINITY, NAN, 0, true, NULL), RUE_USAGE);
