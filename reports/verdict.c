@@ -135,7 +135,7 @@ void rue_verdict_use(struct rue_page *page, const struct rue_findings *findings,
     say_first_batch(page, variant);
     rue_say(page, ".");
     if (basis == RUE_BASIS_PREDICTED)
-        rue_say(page, " It was not measured on every model: run the same command again to confirm it.");
+        rue_say(page, " It was not measured on every model: confirm it with a larger budget.");
 }
 
 void rue_verdict_confidence(struct rue_page *page, const struct rue_findings *findings)

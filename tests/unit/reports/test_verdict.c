@@ -228,8 +228,8 @@ Test(verdict, a_predicted_recommendation_says_so_and_how_to_confirm_it)
     row->predicted = true;
     cr_expect(strstr(use_text(&fixture, 0), ", estimated from runs shorter than the job."));
     row->repeats = 0;
-    cr_expect(strstr(use_text(&fixture, 0), ", as predicted. It was not measured on every model: run the "
-                                            "same command again to confirm it."));
+    cr_expect(strstr(use_text(&fixture, 0), ", as predicted. It was not measured on every model: confirm "
+                                            "it with a larger budget."));
     fixture_close(&fixture);
 }
 
