@@ -397,7 +397,7 @@ static void say_contention(struct rue_page *page, const struct rue_findings *fin
     if (!(contention->contended_ratio > 0) || rue_findings_is_unsteady(findings)) return;
     rue_say(page,
             "Note: other programs took %.2g of %d" NB "CPU%s for %.0f" NB
-            "%% of the time; those trials count less.",
+            "%% of the time; the times of those trials are corrected.",
             contention->taken_cpus, contention->cpus, rue_prose_plural((uint64_t)contention->cpus),
             fmax(1, 100 * contention->contended_ratio));
 }

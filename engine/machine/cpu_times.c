@@ -52,15 +52,17 @@ struct rue_cpu_times rue_cpu_times_read(const char *root, bool usable)
     struct rue_cpu_times sums = {0}, unknown = {NAN, NAN, NAN};
     char line[1024];
     cpu_set_t set;
-    bool known = false, valid = !usable || sched_getaffinity(0, sizeof set, &set) == 0;
+    size_t count = 0;
+    bool valid = !usable || sched_getaffinity(0, sizeof set, &set) == 0;
     FILE *file = valid ? rue_kernel_file_open(root, "/proc/stat") : NULL;
     while (valid && file && fgets(line, sizeof line, file) && strncmp(line, "cpu", 3) == 0) {
         if (!is_counted(line, usable ? &set : NULL)) continue;
         valid = add_ticks(line, &sums);
-        known = true;
+        count++;
     }
     if (file) fclose(file);
-    if (!known || !valid) return unknown;
+    /* A container may number its CPUs otherwise than the kernel does. */
+    if (!valid || count != (usable ? (size_t)CPU_COUNT(&set) : 1)) return unknown;
     double ticks_per_s = (double)sysconf(_SC_CLK_TCK);
     return (struct rue_cpu_times){sums.busy_s / ticks_per_s, sums.idle_s / ticks_per_s,
                                   sums.stolen_s / ticks_per_s};

@@ -123,7 +123,8 @@ def cpu_times():
     idle, stolen = sum(t[3] + t[4] for t in ticks), sum(t[7] for t in ticks)
     seconds = [each / os.sysconf("SC_CLK_TCK") for each in (sum(map(sum, ticks)) - idle - stolen, idle, stolen)]
     waited = re.match(r"some .*total=(\d+)", read_text("/proc/pressure/cpu"))
-    return (seconds if ticks else [math.nan] * 3) + [int(waited[1]) / 1e6 if waited else math.nan]
+    known = len(ticks) == len(usable)  # a container may number its CPUs otherwise than the kernel does
+    return (seconds if known else [math.nan] * 3) + [int(waited[1]) / 1e6 if waited else math.nan]
 
 
 def cpu_shares(before, after, elapsed_s):

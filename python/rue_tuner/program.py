@@ -161,18 +161,20 @@ class Watchdog(threading.Thread):
         self.poll.poll()
         time.sleep(0.1)  # a process that dies closes its connection before its parent knows
         if self.runner.busy:
-            self.gave_up = not self.process or (self.process.poll() or 0) >= 0
+            self.gave_up, by_ctrl_c = not self.process or (self.process.poll() or 0) >= 0, self.ends_by_ctrl_c()
             self.block.interrupt()
         if self.gave_up and self.block.stack:
             with contextlib.suppress(Exception):
                 sys.stderr.write("rank 0 was interrupted, so the trial of this rank was stopped.\n"
-                                 if self.ends_by_ctrl_c() else
+                                 if by_ctrl_c else
                                  "rue gave up waiting for this trial. The stack of the thread that runs it:\n" +
                                  self.block.stack)
 
     def ends_by_ctrl_c(self):
         """Whether rank 0 was interrupted. Its line still waits to be read, as the thread that reads is busy."""
-        lines = self.connection.recv(1 << 20, socket.MSG_PEEK | socket.MSG_DONTWAIT).decode(errors="replace")
+        lines = ""
+        with contextlib.suppress(OSError):
+            lines = self.connection.recv(1 << 20, socket.MSG_PEEK | socket.MSG_DONTWAIT).decode(errors="replace")
         return INTERRUPTED_LINE in lines.splitlines(keepends=True)
 
 

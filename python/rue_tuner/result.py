@@ -85,6 +85,8 @@ class Result:
         text = f"Use {knobs}: {100 * self.mean_regret:.1f} % {over}"
         if len(models) > 1:
             text += f", worst model {100 * self.worst_regret:.1f} % ({self.worst_model})"
+        if self.best.get("verified") == "predicted":
+            text += ", as predicted: it was not measured on every model"
         if self.bound is not None and self.confidence is not None:
             text += (f"; no other configuration is more than {100 * self.bound:.1f} points better "
                      f"({100 * self.confidence:.0f} % confidence)")

@@ -155,15 +155,19 @@ static void regret_interval(const struct rue_forecast *forecast, double expected
     *high = median + inflation * (gsl_stats_quantile_from_sorted_data(values, 1, count, 1 - tail) - median);
 }
 
+double rue_forecast_prediction_error(const struct rue_forecast *forecast)
+{
+    struct rue_posterior_calibration calibration = rue_posterior_calibration(forecast->posterior);
+    return calibration.configs >= CALIBRATED_CONFIGS && calibration.ratio > max_ratio ? calibration.ratio : 0;
+}
+
 void rue_forecast_claim(struct rue_forecast *forecast, size_t trials, size_t draws, size_t config,
                         struct rue_claim *out)
 {
-    struct rue_posterior_calibration calibration = rue_posterior_calibration(forecast->posterior);
     struct rue_forecast_draws *drawn = &forecast->draws;
     drawn->count = draws < drawn->capacity ? draws : drawn->capacity;
     drawn->inflation = rue_forecast_inflation(forecast);
-    drawn->prediction_error =
-        calibration.configs >= CALIBRATED_CONFIGS && calibration.ratio > max_ratio ? calibration.ratio : 0;
+    drawn->prediction_error = rue_forecast_prediction_error(forecast);
     size_t claimed = config == SIZE_MAX ? recommended(forecast) : config;
     sample_regrets(forecast, claimed, rue_mix64(forecast->setup->seed ^ rue_mix64(trials)));
     *out = (struct rue_claim){.config = claimed,

@@ -3,7 +3,10 @@
  * The workers ask for as many CPUs as there are workers, at most all. The process had those that it used, and
  * those that were idle. If both together are less than what the workers asked for, loading took longer by the
  * quotient. The trial is slower by as much if it waits for the loader, and not at all if it waits for the
- * model. So a machine that is slow for other reasons, such as storage, is not contended. Pure. */
+ * model. So a machine that is slow for other reasons, such as storage, is not contended: its CPUs are idle.
+ *
+ * Limit: work for the loader in other processes, such as file systems in user space, counts as that of other
+ * programs. Pure. */
 #ifndef RUE_CONTENTION_H
 #define RUE_CONTENTION_H
 

@@ -120,6 +120,9 @@ void rue_forecast_claim(struct rue_forecast *forecast, size_t trials, size_t dra
  * first claim, and for an untried cell when predictions are far off. */
 double rue_forecast_sd(const struct rue_forecast *forecast, size_t model, size_t config);
 
+/* By how much errors of predictions exceed their uncertainty, if they are far off; else 0. */
+double rue_forecast_prediction_error(const struct rue_forecast *forecast);
+
 /* The factor that inflates the spread of draws: base inflation * calibration ratio * t quantile / normal
  * quantile. The t quantile is used because few configurations estimate the calibration ratio. */
 double rue_forecast_inflation(const struct rue_forecast *forecast);

@@ -166,14 +166,16 @@ static void rank_configs(struct rue_selection *selection)
     if (selection->ranked_count == 0) return;
     qsort_r(selection->ranked, selection->ranked_count, sizeof *selection->ranked, compare_columns,
             selection);
+    for (size_t i = 0; i < selection->ranked_count && selection->recommended == RUE_NONE; i++)
+        if (!selection->rows[selection->ranked[i]].uncertain) selection->recommended = selection->ranked[i];
+    prefer_measured(selection);
+    selection->top_n_winner = selection->recommended;
     for (size_t i = 0; i < selection->ranked_count; i++) {
         size_t c = selection->ranked[i];
-        if (selection->rows[c].uncertain) continue;
-        if (selection->recommended == RUE_NONE) selection->recommended = selection->top_n_winner = c;
+        if (selection->rows[c].repeats == 0) continue; /* only estimated */
         if (selection->rows[c].top_n_count > selection->rows[selection->top_n_winner].top_n_count)
             selection->top_n_winner = c;
     }
-    prefer_measured(selection);
 }
 
 rue_status rue_selection_open(const struct rue_cost_matrix *matrix, const struct rue_selection_rules *rules,

@@ -121,7 +121,7 @@ size_t rue_duel_to_verify(const struct rue_duel *duel)
 
 void rue_duel_push_best_verification(struct rue_duel *duel)
 {
-    size_t rank = 0, first = rue_duel_to_verify(duel), config = first;
+    size_t rank = 0, first = rue_duel_to_verify(duel), config = first; /* then by rank */
     while (config != SIZE_MAX && !rue_forecast_is_any_verified(duel->forecast) &&
            !rue_duel_can_verify(duel, config))
         config = rue_forecast_ranked(duel->forecast, rank++);

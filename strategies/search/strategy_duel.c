@@ -113,14 +113,15 @@ static void push_next_trial(struct search *search, bool look_due)
            verification_s = rue_duel_verification_s(duel, best, &untried),
            remaining_s = rue_duel_remaining_s(duel) - verification_s;
     bool affordable = rue_duel_can_verify(duel, best),
-         unusable = search->claim.prediction_error_ratio > 0 && !rue_forecast_is_any_verified(duel->forecast);
+         unusable = !rue_forecast_is_any_verified(duel->forecast) &&
+                    rue_forecast_prediction_error(duel->forecast) > 0;
     bool may_stop = search->stop_looks >= STOP_LOOKS && duel->joints >= 2 * duel->setup.grid.scenario_count;
     /* Only a claim about a configuration measured on every model can stop the search. */
     bool epsilon_reached =
         search->claim_joints > 0 && search->claim.bound_ratio <= duel->setup.aim.epsilon_ratio;
     if (may_stop && rue_duel_push_finalists(duel, remaining_s - baselines_s)) return;
     if (look_due && epsilon_reached && affordable && untried > 0) {
-        rue_duel_push_best_verification(duel);
+        rue_duel_push_verification(duel, best);
         return;
     }
     push_comparison(search, reserve_s + verification_s, reserved + untried);
@@ -325,7 +326,8 @@ static void duel_reserve(void *state, double *seconds, size_t *trials)
     const struct search *search = state;
     const struct rue_duel *duel = &search->duel;
     if (search->phase != DECIDE || rue_forecast_ranked(duel->forecast, 0) == SIZE_MAX) return;
-    *seconds = rue_duel_verification_s(duel, rue_duel_to_verify(duel), trials);
+    size_t best = rue_duel_to_verify(duel);
+    if (rue_duel_can_verify(duel, best)) *seconds = rue_duel_verification_s(duel, best, trials);
 }
 
 static double duel_job_s(void *state, size_t scenario, size_t config, uint64_t images)

@@ -54,8 +54,8 @@ static bool is_compared(const struct comparison *comparison)
     bool own = false, other = false;
     for (size_t i = 0; i < comparison->ledger->row_count && !(own && other); i++) {
         const struct rue_ledger_row *row = &comparison->ledger->rows[i];
-        if (row->variant != comparison->variant || row->model != comparison->model ||
-            row->config == RUE_NONE || usable_ns(row) == 0)
+        if (row->trial.measure != RUE_JOINT || row->variant != comparison->variant ||
+            row->model != comparison->model || row->config == RUE_NONE || usable_ns(row) == 0)
             continue;
         if (comparison->speed &&
             (!has_speed(comparison->ledger, row, *comparison->speed) || is_contended(row, comparison->cpus)))

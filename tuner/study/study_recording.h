@@ -7,10 +7,11 @@
 /* Reads the table and opens a runner that answers with its times. */
 rue_status rue_study_open_recording(struct rue_study_setup *setup, rue_error *error) RUE_MUST_CHECK;
 
-/* Seconds of one run of each cell of variant `index` (RUE_NONE: of all). The second function converts a
- * budget that is a share of it to a time. */
+/* Whether the table, if there is one, has that cell. */
 bool rue_study_has_cell(const struct rue_study_setup *setup, size_t variant, size_t model, size_t config);
 
+/* Seconds of one run of each cell of variant `index` (RUE_NONE: of all). The second function converts a
+ * budget that is a share of it to a time. */
 double rue_study_recording_s(const struct rue_study_setup *setup, size_t index);
 rue_status rue_study_resolve_budget(struct rue_study_setup *setup, rue_error *error) RUE_MUST_CHECK;
 

@@ -334,8 +334,8 @@ Test(verdict, what_other_programs_took_follows_the_answer)
         .affected_ratio = 0.3, .contended_ratio = 0.22, .taken_cpus = 1, .cpus = 2, .has_clean_pair = true};
     rue_verdict_background(&page, &fixture.findings, true);
     cr_expect(strstr(page_text(&page),
-                     "Note: other programs took 1 of 2 CPUs for 22 % of the time; those trials "
-                     "count less."));
+                     "Note: other programs took 1 of 2 CPUs for 22 % of the time; the times of "
+                     "those trials are corrected."));
     fixture_close(&fixture);
 }
 

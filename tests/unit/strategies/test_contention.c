@@ -29,9 +29,11 @@ Test(contention, workers_that_had_half_of_their_cpus_were_half_as_fast)
         {4, 1.6, 0, 1.25}, /* for a part of the time */
         {4, 1.95, 0, 1},   /* the usual work of the system */
         {4, 1, 1, 1},      /* they wait for storage: CPUs are idle */
-        {1, 1, 0, 1},      /* one worker needs no more */
-        {0, 0.5, 0, 2},    /* the consumer loads */
-        {4, 0.01, 0, 8},   /* no larger correction is plausible */
+        {4, 0.3, 0.7, 1},  /* the same, and another program runs */
+        {4, 1, 0.4, 1.4285714285714286},
+        {1, 1, 0, 1},    /* one worker needs no more */
+        {0, 0.5, 0, 2},  /* the consumer loads */
+        {4, 0.01, 0, 8}, /* no larger correction is plausible */
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct rue_trial_result result = make_trial(cases[i].workers, cases[i].used, cases[i].idle);
@@ -44,7 +46,7 @@ Test(contention, workers_that_had_half_of_their_cpus_were_half_as_fast)
 
 Test(contention, a_trial_that_waits_for_the_model_takes_as_long)
 {
-    struct rue_trial_result result = make_trial(4, 0.5, 0.5);
+    struct rue_trial_result result = make_trial(4, 0.6, 0.4);
     result.compute_ns = 940000000;
     result.load_wait_ns = 60000000;
     struct rue_contention found = rue_contention_find(&result, 2);
@@ -66,10 +68,12 @@ Test(contention, no_job_gets_shorter_than_its_computing)
 Test(contention, without_cpu_times_nothing_is_known)
 {
     struct rue_trial_result unknown = make_trial(4, NAN, 0), still = make_trial(4, 1, NAN),
-                            none = make_trial(4, 0, 0), failed = make_trial(4, 1, 0);
+                            none = make_trial(4, 0, 0), failed = make_trial(4, 1, 0),
+                            brief = make_trial(4, 1, 0);
     failed.outcome = RUE_TRIAL_TIMEOUT;
-    const struct rue_trial_result *const all[] = {&unknown, &still, &none, &failed};
-    for (size_t i = 0; i < 4; i++) {
+    brief.end_to_end_ns = 100000000; /* ten steps of the clock of idle CPUs */
+    const struct rue_trial_result *const all[] = {&unknown, &still, &none, &failed, &brief};
+    for (size_t i = 0; i < 5; i++) {
         struct rue_contention found = rue_contention_find(all[i], 2);
         cr_expect(found.load_ratio == 1 && found.whole_ratio == 1 && found.sd == 0 && found.taken_cpus == 0,
                   "case %zu", i);

@@ -206,7 +206,6 @@ Test(posterior, a_disturbed_trial_changes_little)
     rue_posterior_close(disturbed);
 }
 
-/* Unexpected trials of other configurations raise the calibration ratio. */
 Test(posterior, a_trial_with_added_variance_counts_less)
 {
     double means[2], variance;
@@ -221,6 +220,7 @@ Test(posterior, a_trial_with_added_variance_counts_less)
     cr_assert(means[0] > 0.09 && means[1] > 0 && means[1] < 0.9 * means[0], "%g, %g", means[0], means[1]);
 }
 
+/* Unexpected trials of other configurations raise the calibration ratio. */
 Test(posterior, calibration_detects_overconfidence)
 {
     struct rue_posterior *fits = open_posterior(), *misfits = open_posterior();
