@@ -36,7 +36,8 @@ struct rue_strategy_setup rue_study_strategy_setup(const struct rue_study_setup 
 /* The usable CPUs that the runner reports, or those of this process. */
 int rue_study_usable_cpus(const struct rue_hello *hello);
 
-/* How much other programs slowed a trial down. */
+/* How much other programs slowed a trial down, for a strategy with predictions; others use times as measured.
+ */
 struct rue_contention rue_study_contention(const struct rue_study_setup *setup,
                                            const struct rue_trial_result *result);
 

@@ -20,16 +20,13 @@ static bool has_cost(const struct rue_ledger_row *row)
     return row->config != RUE_NONE && row->cost_ns > 0 && isfinite(row->cost_ns);
 }
 
-/* The cost at the speed before any change of the machine, without other programs. The first batch is only
- * loaded. */
+/* The cost at the speed before any change of the machine. The first batch is only loaded. */
 static double corrected_ns(const struct rue_study_setup *setup, const struct rue_study_ledger *ledger,
                            const struct rue_ledger_row *row)
 {
     struct rue_speed speed = rue_speed_history_at(&ledger->speeds, row->trial.id);
-    struct rue_contention contention = rue_study_contention(setup, &row->trial.result);
     bool first = setup->goal.search.minimise == RUE_GOAL_FIRST_BATCH;
-    double slower = first ? exp(speed.load) : rue_speed_ratio(speed, &row->trial.result);
-    return row->cost_ns / (slower * (first ? contention.load_ratio : contention.whole_ratio));
+    return row->cost_ns / (first ? exp(speed.load) : rue_speed_ratio(speed, &row->trial.result));
 }
 
 static rue_status add_row(const struct rue_study_setup *setup, const struct rue_study_ledger *ledger,

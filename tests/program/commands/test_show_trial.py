@@ -46,7 +46,7 @@ def expected_cells(rue):
         ratio = config["mean_regret_ratio"]
         text = "x" if ratio is None else f"{100 * ratio:.{0 if ratio >= 0.9995 else 1}f}"
         best = config["config"] == mode["config"]
-        cells[at] = f"[{text}]" if best else "~" + text if config["verified"] is None and ratio is not None else text
+        cells[at] = f"[{text}]" if best else "~" + text if config["verified"] == "predicted" else text
     return cells
 
 

@@ -173,8 +173,8 @@ Test(store_file, an_older_version_is_refused_unchanged)
 {
     store_fill();
     sql_run(path, "PRAGMA user_version = 3");
-    check_refused(
-        "written by an older rue with schema version 3; this rue reads version 10; use the rue that wrote it");
+    check_refused("written by an older rue with schema version 3; this rue reads version 10; use the rue "
+                  "that wrote it");
 }
 
 /* The columns of a store are those that its rue declares. Where this fails, raise RUE_STORE_VERSION and write
