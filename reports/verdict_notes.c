@@ -396,9 +396,9 @@ static void say_contention(struct rue_page *page, const struct rue_findings *fin
     const struct rue_contention_findings *contention = &findings->changes.contention;
     if (!(contention->contended_ratio > 0) || rue_findings_is_unsteady(findings)) return;
     rue_say(page,
-            "Note: other programs took %.2g of %d" NB "CPU%s for %.0f" NB
+            "Note: other programs used %.2g of %d" NB "CPU%s for %.0f" NB
             "%% of the time; the times of those trials are corrected.",
-            contention->taken_cpus, contention->cpus, rue_prose_plural((uint64_t)contention->cpus),
+            contention->other_cpus, contention->cpus, rue_prose_plural((uint64_t)contention->cpus),
             fmax(1, 100 * contention->contended_ratio));
 }
 

@@ -203,8 +203,8 @@ struct rue_dropped_node {
  * are of the trials' time. */
 struct rue_contention_findings {
     double affected_ratio;  /* share of both; 0: nothing was affected, or nothing is known */
-    double contended_ratio; /* share in which other programs took CPUs */
-    double taken_cpus;      /* that they took then, on average */
+    double contended_ratio; /* share in which other programs used CPUs */
+    double other_cpus;      /* that they used then, on average */
     int cpus;               /* that trials may use */
     bool has_clean_pair;    /* the recommended configuration was compared without them */
 };

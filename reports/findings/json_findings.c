@@ -401,7 +401,7 @@ static const struct rue_field dropped_fields[] = {
 const struct rue_field rue_json_contention_fields[] = {
     {"affected_ratio", RUE_FIELD_REAL, CONTENTION(affected_ratio), RUE_FIELD_KEY, .most = 1},
     {"contended_ratio", RUE_FIELD_REAL, CONTENTION(contended_ratio), .most = 1},
-    {"taken_cpus", RUE_FIELD_REAL, CONTENTION(taken_cpus), .most = CPUS_MAX},
+    {"other_cpus", RUE_FIELD_REAL, CONTENTION(other_cpus), .most = CPUS_MAX},
     {"cpus", RUE_FIELD_NUMBER, CONTENTION(cpus), .most = CPUS_MAX},
     {"has_clean_pair", RUE_FIELD_FLAG, CONTENTION(has_clean_pair)},
     {0}};

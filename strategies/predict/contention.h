@@ -1,7 +1,7 @@
-/* How much other programs slowed a trial down, by taking CPUs from its loader.
+/* How much other programs slowed a trial down, by using CPUs that its loader needed.
  *
- * The workers ask for as many CPUs as there are workers, at most all. The process had those that it used, and
- * those that were idle. If both together are less than what the workers asked for, loading took longer by the
+ * The workers need as many CPUs as there are workers, at most all. The process had those that it used, and
+ * those that were idle. If both together are less than what the workers needed, loading took longer by the
  * quotient. The trial is slower by as much if it waits for the loader, and not at all if it waits for the
  * model. So a machine that is slow for other reasons, such as storage, is not contended: its CPUs are idle.
  *
@@ -16,7 +16,7 @@ struct rue_contention {
     double load_ratio;  /* by which loading took longer; 1: as usual, or not known */
     double whole_ratio; /* by which the trial took longer */
     double sd;          /* of the logarithm of whole_ratio */
-    double taken_cpus;  /* of those that the workers asked for */
+    double other_cpus;  /* that other programs used, of those that the workers needed */
 };
 
 /* `cpus`: those that the process may use. */

@@ -16,7 +16,7 @@ struct rue_logged_trial {
     struct rue_pipeline_times times; /* NaN: not reported; an unreported shutdown is 0 */
     double consumer_s;               /* of the consumer's thread; NaN: not reported */
     double cpu_ratio;                /* CPU seconds per second; NaN: not reported */
-    double contention_sd;            /* of the times' logarithms, because other programs took CPUs; else 0 */
+    double contention_sd;            /* of the times' logarithms, because other programs used CPUs; else 0 */
     double seconds;                  /* study time of the trial */
     size_t trial, node;              /* as in struct rue_question */
 };

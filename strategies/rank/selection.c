@@ -140,7 +140,7 @@ static int compare_columns(const void *a, const void *b, void *context)
     return rue_selection_is_better(context, y, x) ? 1 : (x > y) - (x < y);
 }
 
-static double objective_value(const struct rue_selection *selection, size_t config)
+double rue_selection_value(const struct rue_selection *selection, size_t config)
 {
     return rue_regret_summary_value(&selection->summaries[config], selection->objective);
 }
@@ -152,7 +152,8 @@ static void prefer_measured(struct rue_selection *selection)
     if (best == RUE_NONE || selection->rows[best].repeats > 0) return;
     for (size_t i = 0; i < selection->ranked_count; i++) {
         size_t c = selection->ranked[i];
-        if (objective_value(selection, c) - objective_value(selection, best) > RUE_MEASURED_ADVANTAGE) return;
+        if (rue_selection_value(selection, c) - rue_selection_value(selection, best) > RUE_MEASURED_ADVANTAGE)
+            return;
         if (selection->rows[c].repeats == 0) continue;
         selection->recommended = c;
         return;

@@ -63,6 +63,9 @@ void rue_selection_close(struct rue_selection *selection);
 double rue_selection_regret(const struct rue_selection *selection, const struct rue_cost_matrix *matrix,
                             size_t model, size_t config);
 
+/* The value of the objective, NaN unless ranked; smaller is better. */
+double rue_selection_value(const struct rue_selection *selection, size_t config);
+
 /* Whether the objective ranks row `a` before row `b`; both are ranked. */
 bool rue_selection_is_better(const struct rue_selection *selection, size_t a, size_t b);
 

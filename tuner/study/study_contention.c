@@ -89,7 +89,7 @@ struct rue_contention_findings rue_study_find_contention(const struct rue_study_
     struct rue_contention_findings out = {.cpus = cpus, .has_clean_pair = true};
     if (!rue_study_predicts(setup)) cpus = 0; /* times count as measured */
     struct rue_speed usual = usual_speed(ledger);
-    double sum_ns = 0, affected_ns = 0, contended_ns = 0, taken_ns = 0;
+    double sum_ns = 0, affected_ns = 0, contended_ns = 0, other_ns = 0;
     for (size_t i = 0; i < ledger->row_count; i++) {
         const struct rue_ledger_row *row = &ledger->rows[i];
         double ns = usable_ns(row);
@@ -98,12 +98,12 @@ struct rue_contention_findings rue_study_find_contention(const struct rue_study_
         if (contended || !has_speed(ledger, row, usual)) affected_ns += ns;
         if (!contended) continue;
         contended_ns += ns;
-        taken_ns += rue_contention_find(&row->trial.result, cpus).taken_cpus * ns;
+        other_ns += rue_contention_find(&row->trial.result, cpus).other_cpus * ns;
     }
     if (!(affected_ns > 0)) return out;
     out.affected_ratio = affected_ns / sum_ns;
     out.contended_ratio = contended_ns / sum_ns;
-    out.taken_cpus = contended_ns > 0 ? taken_ns / contended_ns : 0;
+    out.other_cpus = contended_ns > 0 ? other_ns / contended_ns : 0;
     for (size_t v = 0; v < findings->variant_count; v++) {
         struct comparison comparison = {.ledger = ledger,
                                         .variant = v,

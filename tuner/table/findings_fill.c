@@ -11,12 +11,6 @@
 static const double min_gain_ratio =
     RUE_DEFAULT_EPSILON; /* of regret; a smaller gain is not worth a change */
 
-static double objective_regret(const struct rue_selection *selection, size_t config)
-{
-    const struct rue_ranking_row *row = &selection->rows[config];
-    return selection->objective == RUE_OBJECTIVE_WORST ? row->max_regret_ratio : row->mean_regret_ratio;
-}
-
 static void find_gains_over(const struct rue_cost_matrix *matrix, double confidence,
                             const struct rue_selection *selection, struct rue_baseline_findings *baselines)
 {
@@ -41,7 +35,7 @@ static void find_baseline_gains(const struct rue_cost_matrix *matrix, double con
         if (row->config == baselines->found) return;
         if (row->gain.confidence == 0 || selection->rows[row->config].predicted) continue;
         if (rue_speedup_is_proven(&row->gain)) continue;
-        if (objective_regret(selection, row->config) - objective_regret(selection, baselines->found) >
+        if (rue_selection_value(selection, row->config) - rue_selection_value(selection, baselines->found) >
             min_gain_ratio)
             continue;
         if (!kept || rue_selection_is_better(selection, row->config, kept->config)) kept = row;

@@ -27,11 +27,11 @@ def test_a_neighbour_in_bursts_leaves_the_answer_and_its_bound(rue):
     document, answer, excess, said = tune(rue, "--neighbour 0.25")
     contention = document["contention"]
     assert 0.05 < contention["contended_ratio"] <= contention["affected_ratio"] < 0.5 and contention["has_clean_pair"]
-    assert 0.5 < contention["taken_cpus"] <= 1 and contention["cpus"] == 2
+    assert 0.5 < contention["other_cpus"] <= 1 and contention["cpus"] == 2
     assert not document["low_confidence"]
     assert said.startswith("Use") and excess <= answer["certificate"]["bound_ratio"]
-    assert wording.OTHER_PROGRAMS_TOOK_OF_CPUS.format(f"{contention['taken_cpus']:.2g}", 2) in said
-    assert wording.OTHER_PROGRAMS_TOOK_OF_CPUS.format(f"{contention['taken_cpus']:.2g}", 2) in " ".join(rue("show", "out").stdout.split())
+    assert wording.OTHER_PROGRAMS_USED_OF_CPUS.format(f"{contention['other_cpus']:.2g}", 2) in said
+    assert wording.OTHER_PROGRAMS_USED_OF_CPUS.format(f"{contention['other_cpus']:.2g}", 2) in " ".join(rue("show", "out").stdout.split())
     with contextlib.closing(sqlite3.connect(rue.folder / "out/study.db")) as db:
         used, idle = db.execute("SELECT avg(cpu_ratio), avg(cpu_idle_ratio) FROM ok_trial WHERE measure = 'load'").fetchone()
     assert 0.5 < used <= 2 and 0 <= idle < 1
@@ -39,7 +39,7 @@ def test_a_neighbour_in_bursts_leaves_the_answer_and_its_bound(rue):
 
 def test_a_machine_alone_is_not_contended(rue):
     document, answer, excess, said = tune(rue, "")
-    assert document["contention"] is None and wording.OTHER_PROGRAMS_TOOK not in said
+    assert document["contention"] is None and wording.OTHER_PROGRAMS_USED not in said
     assert excess <= answer["certificate"]["bound_ratio"]
 
 

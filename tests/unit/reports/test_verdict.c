@@ -297,13 +297,13 @@ Test(verdict, only_an_answer_that_was_mostly_affected_is_not_reliable)
         {{0}, ""},
         {{.affected_ratio = 0.49,
           .contended_ratio = 0.22,
-          .taken_cpus = 1,
+          .other_cpus = 1,
           .cpus = 2,
           .has_clean_pair = true},
          ""},
         {{.affected_ratio = 0.63,
           .contended_ratio = 0.63,
-          .taken_cpus = 1,
+          .other_cpus = 1,
           .cpus = 2,
           .has_clean_pair = true},
          "Not reliable: other programs or changes of speed affected 63 % of the time; run again when the "
@@ -331,10 +331,10 @@ Test(verdict, what_other_programs_took_follows_the_answer)
     struct rue_page page = {0};
     fixture_open_plain(&fixture);
     fixture.findings.changes.contention = (struct rue_contention_findings){
-        .affected_ratio = 0.3, .contended_ratio = 0.22, .taken_cpus = 1, .cpus = 2, .has_clean_pair = true};
+        .affected_ratio = 0.3, .contended_ratio = 0.22, .other_cpus = 1, .cpus = 2, .has_clean_pair = true};
     rue_verdict_background(&page, &fixture.findings, true);
     cr_expect(strstr(page_text(&page),
-                     "Note: other programs took 1 of 2 CPUs for 22 % of the time; the times of "
+                     "Note: other programs used 1 of 2 CPUs for 22 % of the time; the times of "
                      "those trials are corrected."));
     fixture_close(&fixture);
 }

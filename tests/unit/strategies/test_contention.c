@@ -40,7 +40,7 @@ Test(contention, workers_that_had_half_of_their_cpus_were_half_as_fast)
         struct rue_contention found = rue_contention_find(&result, 2);
         cr_expect_float_eq(found.load_ratio, cases[i].load_ratio, 1e-9, "case %zu: %g", i, found.load_ratio);
         cr_expect_eq(found.sd > 0, cases[i].load_ratio > 1, "case %zu", i);
-        cr_expect_eq(found.taken_cpus > 0, cases[i].load_ratio > 1, "case %zu", i);
+        cr_expect_eq(found.other_cpus > 0, cases[i].load_ratio > 1, "case %zu", i);
     }
 }
 
@@ -75,7 +75,7 @@ Test(contention, without_cpu_times_nothing_is_known)
     const struct rue_trial_result *const all[] = {&unknown, &still, &none, &failed, &brief};
     for (size_t i = 0; i < 5; i++) {
         struct rue_contention found = rue_contention_find(all[i], 2);
-        cr_expect(found.load_ratio == 1 && found.whole_ratio == 1 && found.sd == 0 && found.taken_cpus == 0,
+        cr_expect(found.load_ratio == 1 && found.whole_ratio == 1 && found.sd == 0 && found.other_cpus == 0,
                   "case %zu", i);
     }
 }

@@ -138,7 +138,7 @@ Test(kept_findings, the_result_of_a_run_may_be_that_of_an_earlier_one)
     cr_expect(found->disturbed_count == 2 && found->disturbed[1] == 7);
     cr_expect_str_eq(found->found.run.command_line, fixture.findings.run.command_line);
     const struct rue_change_findings *changes = &found->found.changes;
-    cr_expect(changes->contention.affected_ratio == 0.3 && changes->contention.taken_cpus == 0.75 &&
+    cr_expect(changes->contention.affected_ratio == 0.3 && changes->contention.other_cpus == 0.75 &&
               changes->contention.cpus == 2 && changes->contention.has_clean_pair);
     cr_assert(changes->notice_count == 1 && changes->dropped_count == 1);
     cr_expect(changes->notices->uncertain_end == 4 && changes->notices->load_ratio == 1.5);
