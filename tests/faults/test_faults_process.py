@@ -362,13 +362,13 @@ ALIKE = [f"worker (pid {i * 37 + 11}) exited at 0x7f{i}ea{i}" for i in range(5)]
 STOPS = {
     "equal": ["the disk is gone"] * 5, "numbers": ALIKE,
     "infeasible_between": ["it broke", "infeasible", "it broke", "infeasible", "infeasible"] + ["it broke"] * 3,
+    "exit_codes": [f"ended with exit code {code}" for code in (1, 2, 11, 12, 111)],
     "after_others": ["one", "two", None, "it broke", "it broke", "it broke", "it broke", "it broke"],
 }
 GOES_ON = {
     "different": ["cat.jpg", "dog.jpg", "eel.jpg", "fox.jpg", "gnu.jpg", "hen.jpg"],
     "success": ["it broke"] * 4 + [None] + ["it broke"] * 4,
     "another": ["it broke"] * 4 + ["it burnt"] + ["it broke"] * 4,
-    "exit_codes": [f"ended with exit code {code}" for code in (1, 2, 11, 12, 111)],
     "infeasible": ["infeasible"] * 9,
 }
 

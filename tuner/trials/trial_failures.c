@@ -28,15 +28,11 @@ rue_status rue_study_fail_probe(const struct rue_study_setup *setup, size_t vari
 
 enum { SAME_FAILURES_MAX = 5 };
 
-/* The next significant character of a reason. Numbers (process, file, address) are skipped, because they do
- * not describe the failure; an exit code does. */
-static char next_significant(const char *reason, const char **at)
+/* The next character of a reason that is not part of a number (process, file, address, exit code), because
+ * numbers do not describe the failure. */
+static char next_significant(const char **at)
 {
-    static const char code[] = "exit code ";
-    const size_t code_bytes = sizeof code - 1;
     while (isdigit((unsigned char)**at)) {
-        size_t before = (size_t)(*at - reason);
-        if (before >= code_bytes && memcmp(*at - code_bytes, code, code_bytes) == 0) return *(*at)++;
         bool hexadecimal = (*at)[0] == '0' && (*at)[1] == 'x';
         *at += hexadecimal ? 2 + strspn(*at + 2, "0123456789abcdefABCDEF") : strspn(*at, "0123456789");
     }
@@ -45,9 +41,8 @@ static char next_significant(const char *reason, const char **at)
 
 static bool is_same_failure(const char *a, const char *b)
 {
-    const char *in_a = a, *in_b = b;
     for (;;) {
-        char one = next_significant(a, &in_a), other = next_significant(b, &in_b);
+        char one = next_significant(&a), other = next_significant(&b);
         if (one != other) return false;
         if (!one) return true;
     }

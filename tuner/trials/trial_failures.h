@@ -19,8 +19,8 @@ struct rue_same_failures {
 };
 
 /* Counts the outcome of a new trial. RUE_INFEASIBLE after 5 identical failures in a row. Reasons are
- * identical if they differ only in numbers (process, file, address) other than the exit code. Infeasible
- * trials do not count and do not end the row, because they do not show whether the runner works. */
+ * identical if they differ only in numbers (process, file, address, exit code). Infeasible trials do not
+ * count and do not end the row, because they do not show whether the runner works. */
 rue_status rue_same_failures_count(struct rue_same_failures *failures, const struct rue_trial_result *result,
                                    rue_error *error) RUE_MUST_CHECK;
 
