@@ -55,15 +55,16 @@ static struct rue_posterior_trial posterior_trial(const struct rue_forecast *for
 
 /* Not all trials change with the machine's speed as predicted. */
 static double correction_sd(const struct rue_prediction *prediction, const struct rue_logged_trial *trial,
-                            double predicted_s)
+                            double predicted_s, struct rue_speed usual)
 {
-    struct rue_speed usual = rue_prediction_usual_speed(prediction);
     if (!rue_speed_differs(rue_prediction_speed(prediction, trial), usual)) return 0;
     double usual_s = rue_prediction_time_s(prediction, trial->model, trial->config, trial->images, usual);
     return correction_share * fabs(log(predicted_s / usual_s));
 }
 
-static void observe_trial(struct rue_forecast *forecast, const struct rue_logged_trial *trial)
+/* `usual`: the machine's usual speed. */
+static void observe_trial(struct rue_forecast *forecast, const struct rue_logged_trial *trial,
+                          struct rue_speed usual)
 {
     const struct rue_prediction *prediction = forecast->prediction;
     struct rue_speed speed = rue_prediction_speed(prediction, trial);
@@ -79,7 +80,7 @@ static void observe_trial(struct rue_forecast *forecast, const struct rue_logged
         observed.log_ratio = fmax(observed.log_ratio, log(trial->consumer_s / initial_s) - speed.compute);
     }
     observed.added_variance =
-        pow(trial->contention_sd, 2) + pow(correction_sd(prediction, trial, predicted_s), 2);
+        pow(trial->contention_sd, 2) + pow(correction_sd(prediction, trial, predicted_s, usual), 2);
     observed.seconds = trial->seconds;
     observed.speed = speed;
     observed.node = trial->node;
@@ -158,7 +159,7 @@ rue_status rue_forecast_add(struct rue_forecast *forecast, const struct rue_ques
     const struct rue_logged_trial *trial = &joints->at[before];
     count_observed(forecast, trial);
     if (status != RUE_OK || !forecast->posterior) return status;
-    observe_trial(forecast, trial);
+    observe_trial(forecast, trial, rue_prediction_usual_speed(forecast->prediction));
     update_means(forecast);
     return RUE_OK;
 }
@@ -248,11 +249,19 @@ static rue_status predict_jobs(struct rue_forecast *forecast, rue_error *error)
     return status;
 }
 
+static void observe_all(struct rue_forecast *forecast)
+{
+    const struct rue_trial_log *joints = &forecast->prediction->logs[RUE_JOINT];
+    struct rue_speed usual = rue_prediction_usual_speed(forecast->prediction);
+    for (size_t i = 0;
+         i < joints->count && rue_posterior_trial_count(forecast->posterior) < RUE_POSTERIOR_TRIALS_MAX; i++)
+        observe_trial(forecast, &joints->at[i], usual);
+}
+
 /* A new posterior for a changed prediction, with all joint trials. */
 static rue_status restart_posterior(struct rue_forecast *forecast, rue_error *error)
 {
     const struct rue_prediction *prediction = forecast->prediction;
-    const struct rue_trial_log *joints = &prediction->logs[RUE_JOINT];
     double *mean = calloc(prediction->fit->count, sizeof *mean);
     if (!mean) return rue_fail_memory(error, "a forecast", prediction->fit->count * sizeof *mean);
     rue_prediction_prior_mean(prediction, mean);
@@ -280,7 +289,7 @@ static rue_status restart_posterior(struct rue_forecast *forecast, rue_error *er
     free(forecast->latent);
     forecast->latent = state;
     forecast->contrast = state + size;
-    for (size_t i = 0; status == RUE_OK && i < joints->count; i++) observe_trial(forecast, &joints->at[i]);
+    if (status == RUE_OK) observe_all(forecast);
     return status;
 }
 

@@ -59,18 +59,11 @@ struct rue_speed rue_prediction_speed(const struct rue_prediction *prediction,
 
 struct rue_speed rue_prediction_usual_speed(const struct rue_prediction *prediction)
 {
-    const struct rue_speed_history *history = &prediction->speeds;
     const struct rue_trial_log *joints = &prediction->logs[RUE_JOINT];
-    struct rue_speed usual = rue_speed_history_at(history, 0);
-    size_t most = 0;
-    for (size_t s = 0; s < history->count; s++) {
-        struct rue_speed speed = rue_speed_history_at(history, history->at[s].since);
-        size_t count = 0;
-        for (size_t i = 0; i < joints->count; i++)
-            count += !rue_speed_differs(rue_prediction_speed(prediction, &joints->at[i]), speed);
-        if (2 * count > joints->count && count > most) most = count, usual = speed;
-    }
-    return usual;
+    double trials[RUE_SPEED_CHANGES_MAX + 1] = {0};
+    for (size_t i = 0; prediction->speeds.count > 0 && i < joints->count; i++)
+        trials[rue_speed_history_phase(&prediction->speeds, joints->at[i].trial)]++;
+    return rue_speed_history_usual(&prediction->speeds, trials);
 }
 
 /* Converts the times of a trial to the initial speed. */

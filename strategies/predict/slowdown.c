@@ -137,6 +137,32 @@ struct rue_speed rue_speed_history_at(const struct rue_speed_history *history, s
     return speed;
 }
 
+size_t rue_speed_history_phase(const struct rue_speed_history *history, size_t trial)
+{
+    size_t phase = 0;
+    while (phase < history->count && trial >= history->at[phase].since) phase++;
+    return phase;
+}
+
+struct rue_speed rue_speed_phase_speed(const struct rue_speed_history *history, size_t phase)
+{
+    return rue_speed_history_at(history, phase ? history->at[phase - 1].since : 0);
+}
+
+struct rue_speed rue_speed_history_usual(const struct rue_speed_history *history, const double *weights)
+{
+    struct rue_speed usual = {0, 0};
+    double most = 0;
+    for (size_t phase = 0; phase <= history->count; phase++) {
+        struct rue_speed speed = rue_speed_phase_speed(history, phase);
+        double weight = 0;
+        for (size_t other = 0; other <= history->count; other++)
+            if (!rue_speed_differs(rue_speed_phase_speed(history, other), speed)) weight += weights[other];
+        if (weight > most) most = weight, usual = speed;
+    }
+    return usual;
+}
+
 double rue_speed_ratio(struct rue_speed speed, const struct rue_trial_result *result)
 {
     double load = exp(speed.load), compute = exp(speed.compute), whole = (double)result->end_to_end_ns;

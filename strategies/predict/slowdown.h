@@ -98,6 +98,14 @@ void rue_speed_history_add(struct rue_speed_history *history, size_t since, stru
 /* The slow-down in a trial; SIZE_MAX: at present. */
 struct rue_speed rue_speed_history_at(const struct rue_speed_history *history, size_t trial);
 
+/* Phases lie between changes; number 0 is before the first. The phase of a trial, and a phase's speed. */
+size_t rue_speed_history_phase(const struct rue_speed_history *history, size_t trial);
+struct rue_speed rue_speed_phase_speed(const struct rue_speed_history *history, size_t phase);
+
+/* The speed of the phases with most weight; `weights` [count + 1], for example their time. The first of equal
+ * ones. */
+struct rue_speed rue_speed_history_usual(const struct rue_speed_history *history, const double *weights);
+
 /* The time of an ok joint trial over its time at the initial speed. If the loader was slower (the consumer
  * waited), the time scales with the loader, but not below the compute time. Otherwise the consumer's time
  * scales with the model, and the rest with the loader. Without times of its parts, a trial scales with the

@@ -2,12 +2,6 @@
 
 static const double least_ratio = 1.1; /* by which a contended trial took longer */
 
-/* The speed of the machine in a phase between two changes, from 0. */
-static struct rue_speed phase_speed(const struct rue_study_ledger *ledger, size_t phase)
-{
-    return rue_speed_history_at(&ledger->speeds, phase ? ledger->speeds.at[phase - 1].since : 0);
-}
-
 static bool has_speed(const struct rue_study_ledger *ledger, const struct rue_ledger_row *row,
                       struct rue_speed speed)
 {
@@ -26,19 +20,12 @@ static double usable_ns(const struct rue_ledger_row *row)
     return usable && !row->discarded ? (double)row->trial.result.end_to_end_ns : 0;
 }
 
-/* The speed at which most of the trials' time was spent. */
 static struct rue_speed usual_speed(const struct rue_study_ledger *ledger)
 {
-    double most_ns = -1;
-    struct rue_speed usual = {0, 0};
-    for (size_t phase = 0; phase <= ledger->speeds.count; phase++) {
-        struct rue_speed speed = phase_speed(ledger, phase);
-        double sum_ns = 0;
-        for (size_t i = 0; i < ledger->row_count; i++)
-            if (has_speed(ledger, &ledger->rows[i], speed)) sum_ns += usable_ns(&ledger->rows[i]);
-        if (sum_ns > most_ns) most_ns = sum_ns, usual = speed;
-    }
-    return usual;
+    double ns[RUE_SPEED_CHANGES_MAX + 1] = {0};
+    for (size_t i = 0; i < ledger->row_count; i++)
+        ns[rue_speed_history_phase(&ledger->speeds, ledger->rows[i].trial.id)] += usable_ns(&ledger->rows[i]);
+    return rue_speed_history_usual(&ledger->speeds, ns);
 }
 
 /* What a pair of configurations is compared by. */
@@ -74,7 +61,7 @@ static bool has_clean_pair(struct comparison comparison, size_t model_count)
         comparison.speed = NULL;
         any |= is_compared(&comparison);
         for (size_t phase = 0; phase <= comparison.ledger->speeds.count && !clean; phase++) {
-            struct rue_speed speed = phase_speed(comparison.ledger, phase);
+            struct rue_speed speed = rue_speed_phase_speed(&comparison.ledger->speeds, phase);
             comparison.speed = &speed;
             clean = is_compared(&comparison);
         }

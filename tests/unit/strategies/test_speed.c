@@ -57,6 +57,20 @@ Test(speed, a_trial_without_parts_scales_with_the_loader)
     cr_expect_float_eq(rue_speed_ratio((struct rue_speed){log(2), 0}, &result), 2, 1e-12);
 }
 
+Test(speed, the_usual_speed_is_that_of_most_time)
+{
+    struct rue_speed_history history = {.count = 0};
+    cr_expect_eq(rue_speed_history_usual(&history, (const double[]){5}).load, 0);
+    rue_speed_history_add(&history, 10, (struct rue_speed){0.5, 0});
+    rue_speed_history_add(&history, 20, (struct rue_speed){-0.5, 0});
+    cr_expect_eq(rue_speed_history_phase(&history, 9), 0);
+    cr_expect_eq(rue_speed_history_phase(&history, 10), 1);
+    cr_expect_eq(rue_speed_history_phase(&history, SIZE_MAX), 2);
+    /* The first and the last phase are equally fast. */
+    cr_expect_float_eq(rue_speed_history_usual(&history, (const double[]){2, 3, 2}).load, 0, 1e-12);
+    cr_expect_float_eq(rue_speed_history_usual(&history, (const double[]){1, 3, 1}).load, 0.5, 1e-12);
+}
+
 Test(speed, a_history_has_the_slowdown_at_each_trial)
 {
     struct rue_speed_history history = {0};
