@@ -7,6 +7,7 @@
 #include "probes.h"
 #include "reference.h"
 #include "study_costs.h"
+#include "study_space.h"
 
 enum {
     LEAST_TRIALS = 10,
@@ -447,8 +448,12 @@ static void observe_reference(struct rue_watch *watch, size_t lane, const struct
                                                 seconds, target_s))))
         return; /* it was too short to count */
     series->failed = !(seconds > 0);
-    trial->reference = seconds > 0;
-    if (seconds > 0) judge_time(watch, own, series, trial, log(seconds));
+    /* Once the usual time is known, one while other programs used CPUs says nothing about the machine. */
+    bool contended =
+        watch->count == 1 && !first && rue_study_contention(watch->setup, result).whole_ratio > 1;
+    trial->reference = seconds > 0 && !contended;
+    if (trial->reference) judge_time(watch, own, series, trial, log(seconds));
+    if (contended) own->checks = 0;
     compare_nodes(watch, lane, 0, row, seconds);
     pay_reference(own);
 }

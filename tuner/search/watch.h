@@ -7,7 +7,8 @@
  * The change began between two references, at the trial that fits best. A lane that changes alone differs
  * from the others (like_nodes.h), which are measured again before it is judged.
  *
- * References of a machine cost at most 12 % of the time. */
+ * References cost at most 12 % of the time. On one machine, a reference that was made while other programs
+ * used CPUs (contention.h) shows nothing, once the usual time is known. */
 #ifndef RUE_WATCH_H
 #define RUE_WATCH_H
 
