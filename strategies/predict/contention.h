@@ -16,10 +16,10 @@ struct rue_contention {
     double load_ratio;  /* by which loading took longer; 1: as usual, or not known */
     double whole_ratio; /* by which the trial took longer */
     double sd;          /* of the logarithm of whole_ratio */
-    double other_cpus;  /* that other programs used, of those that the workers needed */
+    double other_cpus;  /* that the workers needed and other programs used */
 };
 
-/* `cpus`: those that the process may use. */
+/* `cpus`: those that the process may use; 0: times count as measured. */
 struct rue_contention rue_contention_find(const struct rue_trial_result *result, int cpus);
 
 #endif

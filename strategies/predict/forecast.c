@@ -249,6 +249,7 @@ static rue_status predict_jobs(struct rue_forecast *forecast, rue_error *error)
     return status;
 }
 
+/* As many joint trials as the posterior uses. */
 static void observe_all(struct rue_forecast *forecast)
 {
     const struct rue_trial_log *joints = &forecast->prediction->logs[RUE_JOINT];

@@ -144,7 +144,7 @@ size_t rue_speed_history_phase(const struct rue_speed_history *history, size_t t
     return phase;
 }
 
-struct rue_speed rue_speed_phase_speed(const struct rue_speed_history *history, size_t phase)
+struct rue_speed rue_speed_history_in_phase(const struct rue_speed_history *history, size_t phase)
 {
     return rue_speed_history_at(history, phase ? history->at[phase - 1].since : 0);
 }
@@ -154,10 +154,11 @@ struct rue_speed rue_speed_history_usual(const struct rue_speed_history *history
     struct rue_speed usual = {0, 0};
     double most = 0;
     for (size_t phase = 0; phase <= history->count; phase++) {
-        struct rue_speed speed = rue_speed_phase_speed(history, phase);
+        struct rue_speed speed = rue_speed_history_in_phase(history, phase);
         double weight = 0;
         for (size_t other = 0; other <= history->count; other++)
-            if (!rue_speed_differs(rue_speed_phase_speed(history, other), speed)) weight += weights[other];
+            if (!rue_speed_differs(rue_speed_history_in_phase(history, other), speed))
+                weight += weights[other];
         if (weight > most) most = weight, usual = speed;
     }
     return usual;

@@ -98,9 +98,9 @@ void rue_speed_history_add(struct rue_speed_history *history, size_t since, stru
 /* The slow-down in a trial; SIZE_MAX: at present. */
 struct rue_speed rue_speed_history_at(const struct rue_speed_history *history, size_t trial);
 
-/* Phases lie between changes; number 0 is before the first. The phase of a trial, and a phase's speed. */
+/* Phases lie between changes; number 0 is before the first. The phase of a trial, and the slow-down in it. */
 size_t rue_speed_history_phase(const struct rue_speed_history *history, size_t trial);
-struct rue_speed rue_speed_phase_speed(const struct rue_speed_history *history, size_t phase);
+struct rue_speed rue_speed_history_in_phase(const struct rue_speed_history *history, size_t phase);
 
 /* The speed of the phases with most weight; `weights` [count + 1], for example their time. The first of equal
  * ones. */

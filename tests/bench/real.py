@@ -20,7 +20,7 @@ real_truth.py says how the truth is estimated: nothing is judged by single loops
 - excess: points of mean regret that the recommendation has more than the best configuration of the grid; its error: the standard error
   of that. held: bounds that held, less two standard errors; as measured: without them.
 - against workers = CPUs, and torch's default: points that the recommendation has more than 32/CPUs and 32/0.
-- predictions: estimate / plain loop - 1, in logarithms, of cells that the study did not measure, and of those that it measured: mean, then
+- predictions: estimate / plain loop - 1, in logarithms, of cells that the study did not measure, and of cells that it did: mean, then
   median and 95 % quantile of the absolute values. start: until the first batch; rest: after it; whole: both.
 - trial / plain loop: mean log ratio (trimmed) and its standard error, of pairs side by side, and of whole jobs in studies against the cells.
 - time: shares of a study. A probe or reference measures the loader or a step alone; what was measured before counts as reference.

@@ -453,7 +453,7 @@ static void observe_reference(struct rue_watch *watch, size_t lane, const struct
         watch->count == 1 && !first && rue_study_contention(watch->setup, result).whole_ratio > 1;
     trial->reference = seconds > 0 && !contended;
     if (trial->reference) judge_time(watch, own, series, trial, log(seconds));
-    if (contended) own->checks = 0;
+    if (contended) own->checks = 0; /* it is not repeated at once */
     compare_nodes(watch, lane, 0, row, seconds);
     pay_reference(own);
 }

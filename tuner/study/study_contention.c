@@ -20,6 +20,7 @@ static double usable_ns(const struct rue_ledger_row *row)
     return usable && !row->discarded ? (double)row->trial.result.end_to_end_ns : 0;
 }
 
+/* The speed at which most of the trials' time was spent. */
 static struct rue_speed usual_speed(const struct rue_study_ledger *ledger)
 {
     double ns[RUE_SPEED_CHANGES_MAX + 1] = {0};
@@ -61,7 +62,7 @@ static bool has_clean_pair(struct comparison comparison, size_t model_count)
         comparison.speed = NULL;
         any |= is_compared(&comparison);
         for (size_t phase = 0; phase <= comparison.ledger->speeds.count && !clean; phase++) {
-            struct rue_speed speed = rue_speed_phase_speed(&comparison.ledger->speeds, phase);
+            struct rue_speed speed = rue_speed_history_in_phase(&comparison.ledger->speeds, phase);
             comparison.speed = &speed;
             clean = is_compared(&comparison);
         }

@@ -30,8 +30,8 @@ int rue_study_usable_cpus(const struct rue_hello *hello)
 struct rue_contention rue_study_contention(const struct rue_study_setup *setup,
                                            const struct rue_trial_result *result)
 {
-    if (!rue_study_predicts(setup)) return (struct rue_contention){.load_ratio = 1, .whole_ratio = 1};
-    return rue_contention_find(result, rue_study_usable_cpus(rue_study_hello(setup)));
+    return rue_contention_find(result,
+                               rue_study_predicts(setup) ? rue_study_usable_cpus(rue_study_hello(setup)) : 0);
 }
 
 /* Batch sizes 16 to 256 in powers of 2; workers 0, 1, 2, 4, ... to twice the usable CPUs, and the number of

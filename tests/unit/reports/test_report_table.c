@@ -1,4 +1,5 @@
 #include "findings_fixture.h"
+#include "shared_data.h"
 #include "utf8.h"
 
 static const struct rue_report_style wide_plain = {.columns = 0};
@@ -282,18 +283,7 @@ Test(report_table, colour_is_balanced)
     fixture_close(&fixture);
 }
 
-/* The published measurements, when they lie beside the checkout. */
-static FILE *open_published(void)
-{
-    char path[4096];
-    const char *shared = getenv("RUE_SHARED"), *root = getenv("RUE_SOURCE");
-    if (shared)
-        snprintf(path, sizeof path, "%s/data/end_to_end_grid.csv", shared);
-    else
-        snprintf(path, sizeof path, "%s/../shared/data/end_to_end_grid.csv", root ? root : ".");
-    return fopen(path, "r");
-}
-
+/* The published measurements. */
 enum { PUBLISHED_MODELS = 12, PUBLISHED_CONFIGS = 45 };
 
 struct published {
@@ -341,8 +331,7 @@ static void expect_few_lines(const char *text)
 Test(report_table, reproduces_the_published_measurements)
 {
     static struct published published;
-    FILE *file = open_published();
-    if (!file) cr_skip_test("skipped: no end_to_end_grid.csv, set RUE_SHARED");
+    FILE *file = shared_open("data/end_to_end_grid.csv");
     read_published(file, &published);
     fclose(file);
     const char *models[PUBLISHED_MODELS];

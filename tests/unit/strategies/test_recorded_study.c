@@ -1,13 +1,12 @@
 /* The belief about a recorded study on a GPU, against plain loops of the same job. */
 #include <criterion/criterion.h>
-#include <linux/limits.h>
 #include <math.h>
 #include <sqlite3.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "forecast.h"
+#include "shared_data.h"
 #include "space.h"
 
 enum { MODELS = 2, CONFIGS = 24, JOB = 2048, CPUS = 16 };
@@ -31,12 +30,11 @@ enum { LOOPS = sizeof plain_loops / sizeof *plain_loops };
 
 static void open_recorded(sqlite3 **db)
 {
-    char uri[PATH_MAX];
-    const char *shared = getenv("RUE_SHARED"), *slash = strrchr(__FILE__, '/');
-    snprintf(uri, sizeof uri, "file:%.*s%s/real/h100_torch_study.db?mode=ro&immutable=1",
-             shared ? 0 : (int)(slash - __FILE__), __FILE__, shared ? shared : "/../../../../shared");
-    if (sqlite3_open_v2(uri, db, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, NULL) != SQLITE_OK)
-        cr_skip_test("skipped: h100_torch_study.db is not here; set RUE_SHARED");
+    char path[PATH_MAX], uri[PATH_MAX + 64];
+    shared_path("real/h100_torch_study.db", path);
+    snprintf(uri, sizeof uri, "file:%s?mode=ro&immutable=1", path);
+    cr_assert_eq(sqlite3_open_v2(uri, db, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, NULL), SQLITE_OK, "%s",
+                 uri);
 }
 
 static size_t make_grid(struct rue_config configs[CONFIGS])

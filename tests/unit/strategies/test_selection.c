@@ -1,5 +1,4 @@
 #include <criterion/criterion.h>
-#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,6 +6,7 @@
 
 #include "findings.h"
 #include "selection.h"
+#include "shared_data.h"
 #include "space.h"
 
 enum { MODELS_MAX = 16, CONFIGS_MAX = 64 };
@@ -358,20 +358,6 @@ struct published {
     struct rue_selection *selection;
 };
 
-/* The data lie in RUE_SHARED, or in `shared` beside the checkout. NULL when they are not there. */
-static FILE *open_published(void)
-{
-    char path[PATH_MAX];
-    const char *shared = getenv("RUE_SHARED"), *slash = strrchr(__FILE__, '/');
-    int folder = slash ? (int)(slash - __FILE__) : 1;
-    if (shared)
-        snprintf(path, sizeof path, "%s/data/end_to_end_grid.csv", shared);
-    else
-        snprintf(path, sizeof path, "%.*s/../../shared/data/end_to_end_grid.csv", folder,
-                 slash ? __FILE__ : ".");
-    return fopen(path, "r");
-}
-
 static size_t model_at(char models[MODELS_MAX][64], size_t *count, const char *name)
 {
     size_t m = 0;
@@ -402,8 +388,7 @@ static struct published read_published(const char *dataset)
     size_t model_count = 0, rows = 0;
     int batch, worker;
     double seconds;
-    FILE *file = open_published();
-    if (!file) cr_skip_test("skipped: end_to_end_grid.csv is not here; set RUE_SHARED");
+    FILE *file = shared_open("data/end_to_end_grid.csv");
     published.space.count[RUE_BATCH_SIZE] = published.space.count[RUE_NUM_WORKERS] = 0;
     for (int i = 0; i < 5; i++) rue_space_add(&published.space, RUE_BATCH_SIZE, batches[i]);
     for (int i = 0; i < 9; i++) rue_space_add(&published.space, RUE_NUM_WORKERS, workers[i]);

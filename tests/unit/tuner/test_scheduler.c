@@ -2,6 +2,7 @@
 #include "scripted_study.h"
 
 #include "findings_fill.h"
+#include "study_space.h"
 
 enum { GRID = MODELS * CONFIGS };
 
@@ -219,6 +220,20 @@ Test(scheduler, a_change_between_two_runs_is_found)
     own->scripts[0].slows = (struct span){1, 1000};
     run_well();
     cr_assert_eq(ledger()->notice_count, 1);
+}
+
+Test(scheduler, other_programs_do_not_change_the_machine)
+{
+    own = scripted_open(1, &rue_strategy_duel, 200, 0);
+    own->study.setup.goal.search.epsilon_ratio = 1e-4;
+    own->scripts[0].contended = true;
+    own->scripts[0].slows = (struct span){30, 10000};
+    run_well();
+    cr_assert_eq(ledger()->notice_count, 0);
+    size_t contended = 0;
+    for (size_t i = 0; i < ledger()->row_count; i++)
+        contended += rue_study_contention(&own->study.setup, &ledger()->rows[i].trial.result).whole_ratio > 1;
+    cr_assert_gt(contended, 5);
 }
 
 Test(scheduler, a_change_is_known_when_the_search_continues)
