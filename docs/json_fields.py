@@ -17,7 +17,7 @@ In a job, first test whether the answer is certain enough. This succeeds if the 
 configuration can be more than 2 points better. Without a bound (`certificate` is null) it fails:
 
 ```
-jq -e '(.partial or .low_confidence | not) and
+jq -e '.decided and (.partial or .low_confidence | not) and
        all(.recommendations[]; (.certificate.bound_ratio // 1) <= 0.02)' recommendation.json
 ```
 

@@ -152,8 +152,12 @@ static json_t *recommendation_json(const struct rue_findings *findings,
                  findings->runner.measured_with, rue_json_verified(variant, best),
                  rue_json_baselines(variant), rue_json_forecast(findings, variant), models_json(variant),
                  best_by_batch_size(variant));
+    char why[RUE_WHY_NOT_BYTES];
+    bool decided = !*rue_findings_why_not(findings, variant, why);
+    rue_json_add(&object, "decided:b why_not:T", decided, why);
     if (best != RUE_NONE && strcmp(findings->runner.measured_with, "torch") == 0)
-        rue_json_put(&object, "torch", torch_arguments(findings, &variant->matrix->configs[best]));
+        rue_json_put(&object, decided ? "torch" : "torch_best_guess",
+                     torch_arguments(findings, &variant->matrix->configs[best]));
     rue_json_put_answers(&object, variant);
     rue_json_put(&object, "configs", configs_json(variant));
     put_evidence(&object, findings, variant);
@@ -292,8 +296,12 @@ static void put_run(json_t **object, const struct rue_findings *findings)
         if (json_object_set_new(json_array_get(dropped, i), "text", rue_json_text(text)) != 0)
             rue_json_put(object, "dropped_nodes", NULL);
     }
-    rue_json_add(object, "low_confidence:b provenance:o", rue_findings_is_doubtful(findings),
-                 provenance_json(findings));
+    bool decided = true;
+    for (size_t v = 0; v < findings->variant_count; v++)
+        decided &= !rue_findings_is_counted(findings, &findings->variants[v]) ||
+                   rue_findings_is_decided(findings, &findings->variants[v]);
+    rue_json_add(object, "decided:b low_confidence:b provenance:o", decided,
+                 rue_findings_is_doubtful(findings), provenance_json(findings));
 }
 
 static json_t *document_json(const struct rue_findings *findings)

@@ -40,8 +40,9 @@ static void say_literal(struct rue_page *page, const char *text)
 /* The lines that load with what was recommended for rue's own loader. */
 static void put_use(struct rue_page *page, const struct rue_findings *findings)
 {
-    bool own = rue_findings_runner_is_own(findings);
-    if (!own || !findings->variants[0].variant.path[0]) return;
+    const struct rue_variant_findings *first = &findings->variants[0];
+    if (!rue_findings_runner_is_own(findings) || !first->variant.path[0]) return;
+    if (!rue_findings_is_decided(findings, first)) return;
     rue_page_sentence(page, RUE_LOOK_PLAIN, 2);
     rue_say(page, "from rue_tuner import Loader  # PyTorch's best num_workers can differ");
     rue_page_sentence(page, RUE_LOOK_PLAIN, 2);

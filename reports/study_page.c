@@ -37,7 +37,7 @@ static void put_use(struct rue_page *page, const struct rue_findings *findings)
     bool torch = strcmp(findings->runner.measured_with, "torch") == 0;
     for (size_t v = 0; v < findings->variant_count; v++) {
         const struct rue_variant_findings *variant = &findings->variants[v];
-        if (variant->selection->recommended == RUE_NONE || !torch) continue;
+        if (!torch || !rue_findings_is_decided(findings, variant)) continue;
         rue_page_sentence(page, RUE_LOOK_PLAIN, 0);
         rue_say(page, "In PyTorch: ");
         say_torch(page, findings, &variant->matrix->configs[variant->selection->recommended]);

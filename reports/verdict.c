@@ -101,7 +101,8 @@ void rue_verdict_data(struct rue_page *page, const struct rue_findings *findings
 
 const char *rue_verdict_lead(const struct rue_findings *findings, const struct rue_variant_findings *variant)
 {
-    if (rue_findings_is_undecided(variant)) return "Not decided. Best so far: ";
+    if (!rue_findings_is_decided(findings, variant))
+        return rue_findings_is_unsteady(findings) ? "Best so far: " : "Not decided. Best so far: ";
     return findings->run.partial ? "So far: use " : "Use ";
 }
 
@@ -235,6 +236,12 @@ static void say_ratio(struct rue_page *page, const struct rue_variant_findings *
             gain->high, basis);
 }
 
+/* For a gain that is not proven. */
+static const char *judge_gain(const struct rue_speedup *gain)
+{
+    return gain->high < 1 ? "slower" : "not proven to be faster";
+}
+
 static void say_baseline(struct rue_page *page, const struct rue_variant_findings *variant,
                          const struct rue_baseline_row *row, const char *subject)
 {
@@ -247,7 +254,7 @@ static void say_baseline(struct rue_page *page, const struct rue_variant_finding
     } else if (recommended) {
         rue_say(page, "%s stays %s. ", subject, name);
         name_baseline(variant, "The best", baselines->found, name);
-        rue_say(page, "%s, is not proven to be faster: it is ", name);
+        rue_say(page, "%s, is %s: it is ", name, judge_gain(&baselines->found_gain));
         say_ratio(page, variant, baselines->found, &baselines->found_gain, "");
     } else if (row->gain.confidence == 0) {
         rue_say(page, "%s was not compared with %s, which was not measured on every model. ", subject, name);
@@ -257,8 +264,8 @@ static void say_baseline(struct rue_page *page, const struct rue_variant_finding
     } else {
         bool better =
             rue_selection_is_better(variant->selection, variant->selection->recommended, row->config);
-        rue_say(page, "%s %sis not proven to be faster than %s: it is ", subject,
-                better ? "has less regret, but " : "", name);
+        rue_say(page, "%s %sis %s than %s: it is ", subject, better ? "has less regret, but " : "",
+                judge_gain(&row->gain), name);
         say_ratio(page, variant, row->config, &row->gain, "");
     }
 }
@@ -319,13 +326,9 @@ void rue_verdict_evidence(struct rue_page *page, const struct rue_variant_findin
 void rue_verdict_partial(struct rue_page *page, const struct rue_findings *findings)
 {
     const char *why = findings->run.partial_reason;
-    const struct rue_contention_findings *contention = &findings->changes.contention;
-    if (rue_findings_is_unsteady(findings)) {
-        rue_say(page, "Not reliable: other programs or changes of speed affected %.0f" NB "%% of the time",
-                100 * contention->affected_ratio);
-        rue_say(page, "%s; run again when the machine is idle.%s",
-                contention->has_clean_pair ? "" : ", and every comparison of the recommended configuration",
-                findings->run.partial ? " " : "");
-    }
+    char affected[RUE_WHY_NOT_BYTES];
+    if (rue_findings_is_unsteady(findings))
+        rue_say(page, "Not reliable: %s; run again when the machine is idle.%s",
+                rue_findings_say_affected(findings, affected), findings->run.partial ? " " : "");
     if (findings->run.partial) rue_say(page, "Partial results: %s.", why[0] ? why : "the run ended early");
 }

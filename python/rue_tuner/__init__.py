@@ -8,10 +8,10 @@ See docs/python.md.
 """
 import typing
 
-from .errors import DataError, LoaderError, TuneError
+from .errors import DataError, LoaderError, TuneError, UndecidedError
 from .result import Result, load
 
-__all__ = ["tune", "load", "Loader", "Result", "TuneError", "LoaderError", "DataError"]
+__all__ = ["tune", "load", "Loader", "Result", "TuneError", "UndecidedError", "LoaderError", "DataError"]
 __version__ = "0.1.0"
 if typing.TYPE_CHECKING:
     from .loader import Loader

@@ -17,9 +17,13 @@ def is_text(value):
     return isinstance(value, str)
 
 
+def is_flag(value):
+    return isinstance(value, bool)
+
+
 def is_config(value):
     """{knob: value}"""
-    return isinstance(value, dict) and all(is_text(v) or is_number(v) or isinstance(v, bool) for v in value.values())
+    return isinstance(value, dict) and all(is_text(v) or is_number(v) or is_flag(v) for v in value.values())
 
 
 # A shape is None, a function of a value, a dict of members, a list of what each item is, or a tuple of alternatives.
@@ -29,6 +33,9 @@ REGRET = dict(mean_regret_ratio=is_number, max_regret_ratio=is_number, worst_mod
 ROW = (dict(NO_REGRET, config=is_config), dict(REGRET, config=is_config, source=(None, is_text)))
 PART = dict(
     torch=(None, is_config),
+    torch_best_guess=(None, is_config),
+    decided=(None, is_flag),  # None: of an earlier version
+    why_not=(None, is_text),
     variant=(None, dict(mode=is_text, path=(None, is_text))),
     models=[is_text],
     configs=[ROW],

@@ -1,6 +1,7 @@
 """What can go wrong, for callers and for the runner."""
 import pathlib
 import re
+from typing import Any, Dict
 
 NEEDS_FORK = 'needs multiprocessing_context="fork", because the loader cannot be pickled: '
 RAISED = re.compile(r"[\w.]+(Error|Exception|Refused|Exit|Interrupt|Iteration)\b")  # the last line of a traceback
@@ -17,6 +18,17 @@ class DataError(LoaderError):
 class TuneError(RuntimeError):
     """A study that ended without a result. The message says what failed, why, and what to do."""
     said = ""  # the part of the message that rue wrote
+
+
+class UndecidedError(TuneError):
+    """A study whose answer is not decided: the message says why, and what to do."""
+
+
+def check_decided(part: Dict[str, Any]) -> None:
+    """Raises UndecidedError if an entry of `recommendations` is only a best guess."""
+    if part.get("decided") is False:
+        raise UndecidedError(f"not decided, because {part.get('why_not')}: tune again with a larger budget, on an idle "
+                             "machine, or pass strict=False for the best guess")
 
 
 class Refused(Exception):

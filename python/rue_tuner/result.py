@@ -4,6 +4,7 @@ from typing import Any, Dict, List, Optional
 
 from . import document as documents
 from .document import Path
+from .errors import check_decided
 
 # Knobs of rue's own loader with these values are not named.
 USUAL = {
@@ -20,7 +21,11 @@ class Result:
     """A recommendation, from recommendation.json (docs/json.md).
 
     config             dict: a value of each knob
-    dataloader_kwargs  dict: arguments of torch.utils.data.DataLoader, as they were measured
+    decided            bool: the recommendation can be used; False: it is only the best guess
+    why_not            str: why it is not decided; None if it is
+    low_confidence     bool: the machine was busy
+    dataloader_kwargs  dict: arguments of torch.utils.data.DataLoader, as they were measured. Raises UndecidedError if
+                       `decided` is False, except with strict=False; ValueError if another loader was measured
     mean_regret, worst_regret
                        ratios: how much longer jobs take than with each model's own best configuration; 0.02 is 2 %
     worst_model        str
@@ -33,7 +38,9 @@ class Result:
     """
 
     config: Dict[str, Any]
-    dataloader_kwargs: Dict[str, Any]
+    decided: bool
+    why_not: Optional[str]
+    low_confidence: bool
     mean_regret: float
     worst_regret: float
     worst_model: str
@@ -44,16 +51,31 @@ class Result:
     interrupted: bool
     _tuned: Any = None  # the subject of `tune`
 
-    def __init__(self, document: Dict[str, Any], report: str = "", interrupted: bool = False):
+    def __init__(self, document: Dict[str, Any], report: str = "", interrupted: bool = False, strict: bool = True):
         documents.check(document)
-        self.document, self.report, self.interrupted = document, report, interrupted
+        self.document, self.report, self.interrupted, self._strict = document, report, interrupted, strict
         best = self.best = document["recommendations"][0]
         self.config, self.gain = best.get("config"), best.get("against")
-        self.dataloader_kwargs = dict((self.gain or {}).get("dataloader_config") or best.get("torch") or {})
+        self.decided, self.why_not = best.get("decided") is not False, best.get("why_not")
+        self.low_confidence = bool(document.get("low_confidence"))
+        self._kwargs = dict((self.gain or {}).get("dataloader_config") or best.get("torch")
+                            or best.get("torch_best_guess") or {})
         self.mean_regret, self.worst_regret = best.get("mean_regret_ratio"), best.get("max_regret_ratio")
         self.worst_model = best.get("worst_model")
         certificate = best.get("certificate") or {}
         self.bound, self.confidence = certificate.get("bound_ratio"), certificate.get("confidence")
+
+    @property
+    def dataloader_kwargs(self) -> Dict[str, Any]:
+        self._check_decided()
+        if not self._kwargs:
+            raise ValueError(f"the study measured the loader {self.best.get('measured_with')}, not a DataLoader: load "
+                             "with result.loader(), or give the DataLoader to rue_tuner.tune")
+        return dict(self._kwargs)
+
+    def _check_decided(self) -> None:
+        if self._strict:
+            check_decided(self.best)
 
     @property
     def rows(self) -> List[Dict[str, Any]]:
@@ -76,13 +98,14 @@ class Result:
         """What to use and how good it is, in one sentence."""
         if self.config is None:
             return "No configuration was measured on every model."
-        chosen = self.dataloader_kwargs
-        if self.gain or not self.best.get("torch"):
+        chosen = self._kwargs
+        if self.gain or not self._kwargs:
             chosen = {name: value for name, value in self.config.items() if USUAL.get(name) != value}
         knobs = ", ".join(f"{name}={value}" for name, value in chosen.items())
         models = self.best["models"]
         over = f"regret for {models[0]}" if len(models) == 1 else f"mean regret over {len(models)} models"
-        text = f"Use {knobs}: {100 * self.mean_regret:.1f} % {over}"
+        lead = "Use" if self.decided else f"Not decided, because {self.why_not}. Best so far:"
+        text = f"{lead} {knobs}: {100 * self.mean_regret:.1f} % {over}"
         if len(models) > 1:
             text += f", worst model {100 * self.worst_regret:.1f} % ({self.worst_model})"
         if self.best.get("verified") == "predicted":
@@ -113,17 +136,20 @@ class Result:
 
     def loader(self, **overrides: Any) -> Any:
         """The recommended rue.Loader: of the data that were tuned for, with what was measured; `overrides` are other
-        options, such as device="cuda". Raises ValueError where another loader was recommended, and what Loader
-        raises."""
+        options, such as device="cuda". Raises UndecidedError as dataloader_kwargs does, ValueError where another loader
+        was recommended, and what Loader raises."""
         from .loader import Loader
+        self._check_decided()
         if self._tuned is None:
-            return Loader.from_recommendation(self, **overrides)
+            return Loader.from_recommendation(self, strict=False, **overrides)
         return self._tuned.recommended_loader(self.config, overrides)
 
     def apply(self, loader: Any) -> Any:
         """`loader`, the one that was tuned, with the recommended knobs: a new loader, of the same data set, samplers,
-        functions and other arguments. Raises TypeError for a factory: call it with `dataloader_kwargs`."""
+        functions and other arguments. Raises TypeError for a factory: call it with `dataloader_kwargs`;
+        UndecidedError as dataloader_kwargs does."""
         from . import dataloaders
+        self._check_decided()
         if hasattr(loader, "with_"):
             return loader.with_(**{name: value for name, value in self.config.items() if name != "loader"})
         if not dataloaders.find_dataloaders(loader):
@@ -138,7 +164,8 @@ class Result:
         return check(self.document, loader, budget=budget, models=models, quiet=quiet, **more)
 
 
-def load(path: Path) -> Result:
+def load(path: Path, *, strict: bool = True) -> Result:
     """The Result in a recommendation.json, or in the folder of a study. Values of knobs that are not numbers, flags or
-    texts are texts there. Raises OSError or ValueError for what cannot be read."""
-    return Result(documents.read(path))
+    texts are texts there. strict=False: its best guess can be used, too. Raises OSError or ValueError for what cannot
+    be read."""
+    return Result(documents.read(path), strict=strict)

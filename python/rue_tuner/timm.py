@@ -25,5 +25,5 @@ def tune(
     of_loader = {name: value for name, value in arguments.items() if name in names}
     of_tune = {name: value for name, value in arguments.items() if name not in names}
     result = tuning.tune(create_loader(dataset, batch_size=batch_size, **of_loader), models, space=space, **of_tune)
-    result.dataloader_kwargs = {name: value for name, value in result.dataloader_kwargs.items() if name in names}
+    result._kwargs = {name: value for name, value in result._kwargs.items() if name in names}
     return result

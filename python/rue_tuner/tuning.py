@@ -30,6 +30,7 @@ def tune(
     out: Optional[Path] = None,
     isolate: bool = False,
     quiet: bool = False,
+    strict: bool = True,
     **options: Any,
 ) -> Result:
     """Finds the configuration of `loader` that is good for all `models`, by regret.
@@ -51,6 +52,7 @@ def tune(
     isolate  run the trials in a process of their own; `loader`, the steps and `count` must be functions that can be
              imported
     quiet    print nothing
+    strict   False: the result's best guess can be used where the study is not decided [UndecidedError is raised]
     options  other options of `rue tune` by name, such as epsilon="1%", strategy="grid", max_memory="8GB"
 
     Trials run in the calling thread. Steps really run, so give a copy of a model that must not be trained. The states
@@ -69,8 +71,8 @@ def tune(
         raise
     with random_state.kept():
         result = tune_prepared(subject, steps, models, budget, out, isolate, quiet, options)
-    result.config, result.dataloader_kwargs = map(subject.own_values, (result.config, result.dataloader_kwargs))
-    result._tuned = subject
+    result.config, result._kwargs = map(subject.own_values, (result.config, result._kwargs))
+    result._tuned, result._strict = subject, strict
     if subject.compares:
         from .against import sentence
         result.report += sentence(result.gain) + "\n"
@@ -139,8 +141,8 @@ def run_study(subject, runner, arguments, out, isolate, quiet, others=()):
             best["against"] = subject.gain(folder, best)
             documents.write(path, document)
     for part in document["recommendations"] if subject.name == "torch" else []:
-        measured = (part.get("torch") or {}).items()
-        part["torch"] = {name: value for name, value in measured if name in subject.arguments()}
+        name = "torch" if "torch" in part else "torch_best_guess"
+        part[name] = {knob: value for knob, value in (part.get(name) or {}).items() if knob in subject.arguments()}
     if document["recommendations"][0].get("config") is None:
         raise failure(run, runner)
     result = Result(document, run.report, run.code in INTERRUPTED or run.stack is not None)

@@ -76,6 +76,11 @@ bool rue_findings_compares_ranks(const struct rue_findings *findings)
     return false;
 }
 
+bool rue_findings_is_counted(const struct rue_findings *findings, const struct rue_variant_findings *variant)
+{
+    return !rue_findings_compares_ranks(findings) || variant->job.deployment.ranks == 1;
+}
+
 bool rue_findings_runner_is_own(const struct rue_findings *findings)
 {
     return strcmp(findings->runner.measured_with, "rue") == 0;
@@ -180,14 +185,55 @@ bool rue_findings_is_unsteady(const struct rue_findings *findings)
            (contention->affected_ratio > 0 && !contention->has_clean_pair);
 }
 
-bool rue_findings_is_undecided(const struct rue_variant_findings *variant)
+void rue_findings_withhold(struct rue_variant_findings *variant)
+{
+    variant->claim = (struct rue_claim_findings){0};
+    variant->interval = (struct rue_regret_interval){0};
+    variant->baselines.found_gain = (struct rue_speedup){0};
+    for (size_t b = 0; b < variant->baselines.count; b++)
+        variant->baselines.rows[b].gain = (struct rue_speedup){0};
+}
+
+const char *rue_findings_say_affected(const struct rue_findings *findings, char out[RUE_WHY_NOT_BYTES])
+{
+    const struct rue_contention_findings *contention = &findings->changes.contention;
+    snprintf(out, RUE_WHY_NOT_BYTES, "other programs or changes of speed affected %.0f %% of the time%s",
+             100 * contention->affected_ratio,
+             contention->has_clean_pair ? "" : ", and every comparison of the recommended configuration");
+    return out;
+}
+
+const char *rue_findings_why_not(const struct rue_findings *findings,
+                                 const struct rue_variant_findings *variant, char out[RUE_WHY_NOT_BYTES])
 {
     const struct rue_regret_interval *interval = &variant->interval;
-    bool worst = variant->selection->objective == RUE_OBJECTIVE_WORST;
-    double width =
-        worst ? interval->worst_high - interval->worst_low : interval->mean_high - interval->mean_low;
-    return (variant->claim.confidence > 0 && variant->claim.bound_ratio > undecided_ratio) ||
-           (interval->confidence > 0 && width > undecided_ratio);
+    const struct rue_claim_findings *claim = &variant->claim;
+    const struct rue_selection *selection = variant->selection;
+    bool worst = selection->objective == RUE_OBJECTIVE_WORST;
+    double low = worst ? interval->worst_low : interval->mean_low,
+           high = worst ? interval->worst_high : interval->mean_high;
+    out[0] = 0;
+    if (selection->recommended == RUE_NONE)
+        snprintf(out, RUE_WHY_NOT_BYTES, "no configuration was measured on every model");
+    else if (rue_findings_is_unsteady(findings))
+        rue_findings_say_affected(findings, out);
+    else if (findings->run.partial && selection->ranked_count == 1 && selection->config_count > 1)
+        snprintf(out, RUE_WHY_NOT_BYTES, "only one of %zu configurations was measured on every model",
+                 selection->config_count);
+    else if (claim->confidence > 0 && claim->bound_ratio > undecided_ratio)
+        snprintf(out, RUE_WHY_NOT_BYTES,
+                 "another configuration may be %.1f points better, at %.3g %% confidence",
+                 100 * claim->bound_ratio, 100 * claim->confidence);
+    else if (interval->confidence > 0 && high - low > undecided_ratio)
+        snprintf(out, RUE_WHY_NOT_BYTES, "its regret is between %.1f %% and %.1f %%, at %.3g %% confidence",
+                 100 * low, 100 * high, 100 * interval->confidence);
+    return out;
+}
+
+bool rue_findings_is_decided(const struct rue_findings *findings, const struct rue_variant_findings *variant)
+{
+    char why[RUE_WHY_NOT_BYTES];
+    return !*rue_findings_why_not(findings, variant, why);
 }
 
 double rue_findings_overshoot_ratio(const struct rue_variant_findings *variant)

@@ -272,6 +272,9 @@ static inline int rue_findings_ranks(const struct rue_variant_findings *variant)
 /* Whether it compares numbers of ranks (rank_scaling.h): variants of the same data with one rank and more. */
 bool rue_findings_compares_ranks(const struct rue_findings *findings);
 
+/* Whether it must have a recommendation: of such variants, only that of one rank. */
+bool rue_findings_is_counted(const struct rue_findings *findings, const struct rue_variant_findings *variant);
+
 /* Its label, or "raw". */
 const char *rue_findings_mode(const struct rue_variant_findings *variant);
 
@@ -300,8 +303,17 @@ bool rue_findings_is_doubtful(const struct rue_findings *findings);
 /* Whether too much of the time was affected for a claim, or every comparison of what is recommended. */
 bool rue_findings_is_unsteady(const struct rue_findings *findings);
 
-/* Whether the bound or the interval is so wide that another configuration may be much better. */
-bool rue_findings_is_undecided(const struct rue_variant_findings *variant);
+/* Discards bound, interval and speed-ups, which an unsteady machine makes unreliable. */
+void rue_findings_withhold(struct rue_variant_findings *variant);
+
+/* "other programs or changes of speed affected 63 % of the time" */
+enum { RUE_WHY_NOT_BYTES = 192 };
+const char *rue_findings_say_affected(const struct rue_findings *findings, char out[RUE_WHY_NOT_BYTES]);
+
+/* Why the recommendation cannot be relied on, as a clause; "": it is decided. */
+const char *rue_findings_why_not(const struct rue_findings *findings,
+                                 const struct rue_variant_findings *variant, char out[RUE_WHY_NOT_BYTES]);
+bool rue_findings_is_decided(const struct rue_findings *findings, const struct rue_variant_findings *variant);
 
 /* Excess time of sleeping models / their intended time; NaN: no model slept. */
 double rue_findings_overshoot_ratio(const struct rue_variant_findings *variant);

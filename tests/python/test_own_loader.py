@@ -178,6 +178,9 @@ def test_recommendations_that_are_not_for_it(study, photos, program, tmp_path):
         load(folder, tensors, transform="eval")
     with pytest.raises(ValueError, match="the study has no recommendation"):
         load(changed(folder, tmp_path, config=None))
+    with pytest.raises(rue.UndecidedError, match="not decided, because it is too wide: .* pass strict=False"):
+        load(changed(folder, tmp_path, decided=False, why_not="it is too wide"))
+    assert load(changed(folder, tmp_path, decided=False, why_not="it is too wide"), strict=False).path == str(photos)
     with pytest.raises(ValueError, match="its variant is missing"):
         load(changed(folder, tmp_path, variant=None))
     with pytest.raises(ValueError, match="data="):

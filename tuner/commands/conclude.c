@@ -95,20 +95,30 @@ static rue_status fail_late_batch(const struct rue_variant_findings *variant, ru
                     limit, rue_format_duration((uint64_t)first_ns, first, sizeof first), label);
 }
 
-static rue_status judge_findings(const struct rue_study_setup *setup, const struct rue_findings *findings,
-                                 rue_error *error)
+/* The results are written and shown all the same. */
+static rue_status check_decided(const struct rue_findings *findings,
+                                const struct rue_variant_findings *variant, rue_error *error)
 {
-    bool alone = setup->config_count > 1;
-    for (size_t v = 0; v < findings->variant_count; v++) {
-        alone &= findings->variants[v].selection->ranked_count == 1;
+    char why[RUE_WHY_NOT_BYTES], name[PATH_MAX + 128] = "";
+    if (!rue_findings_is_counted(findings, variant) || !*rue_findings_why_not(findings, variant, why))
+        return RUE_OK;
+    if (findings->variant_count > 1) rue_findings_name_among(findings, variant, name, sizeof name);
+    return rue_fail(error, RUE_INCONCLUSIVE, "not decided%s%s, because %s: %s", name[0] ? " for " : "", name,
+                    why,
+                    rue_findings_is_unsteady(findings) ? "run again when the machine is idle"
+                    : variant->claim.confidence > 0 || findings->run.partial
+                        ? "run the same command again to continue, or raise --budget"
+                        : "raise --repeats");
+}
+
+static rue_status judge_findings(const struct rue_findings *findings, rue_error *error)
+{
+    for (size_t v = 0; v < findings->variant_count; v++)
         if (are_all_late(&findings->variants[v])) return fail_late_batch(&findings->variants[v], error);
-    }
     rue_status status = rue_findings_check_recommended(findings, error);
-    if (status != RUE_OK || !findings->run.partial || !alone) return status;
-    return rue_fail(error, RUE_INCONCLUSIVE,
-                    "the budget was enough for only one of %zu configurations, so nothing can be compared: "
-                    "give a larger --budget",
-                    setup->config_count);
+    for (size_t v = 0; status == RUE_OK && v < findings->variant_count; v++)
+        status = check_decided(findings, &findings->variants[v], error);
+    return status;
 }
 
 rue_status rue_study_conclude(const struct rue_study *study, const struct rue_findings *findings,
@@ -122,7 +132,7 @@ rue_status rue_study_conclude(const struct rue_study *study, const struct rue_fi
     /* After a signal the reader is often gone too; that is not reported. */
     if (shown->status != RUE_OK && rue_interrupt_status() == RUE_OK)
         rue_fail(&lost, shown->status, "%s", shown->message);
-    if (ran == RUE_OK && lost.status == RUE_OK) return judge_findings(&study->setup, findings, error);
+    if (ran == RUE_OK && lost.status == RUE_OK) return judge_findings(findings, error);
     if (ran == RUE_OK) return rue_fail(error, lost.status, "%s", lost.message);
     bool ended = ran == RUE_INTERRUPTED || ran == RUE_TERMINATED;
     return rue_fail(error, lost.status == RUE_OK || ended ? ran : lost.status, "%s%s%s", end->why.message,

@@ -299,8 +299,7 @@ static rue_status judge_variant(const struct rue_study *study, size_t index, boo
     count_outcomes(&study->ledger, index, out);
     bool claims = study->outcome.variants[index].claimed && claim->config == best;
     if (is_unsteady) {
-        out->claim = (struct rue_claim_findings){0};
-        out->interval = (struct rue_regret_interval){0};
+        rue_findings_withhold(out);
     } else if (claims) {
         out->claim = (struct rue_claim_findings){.bound_ratio = claim->bound_ratio,
                                                  .prediction_error_ratio = claim->prediction_error_ratio,

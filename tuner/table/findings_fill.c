@@ -286,8 +286,7 @@ static rue_status find_answers(const struct rue_findings *findings, struct rue_v
     free(bytes);
     variant->answers = answers;
     if (status == RUE_OK && rue_findings_is_unsteady(findings)) {
-        variant->interval = (struct rue_regret_interval){0};
-        variant->claim = (struct rue_claim_findings){0};
+        rue_findings_withhold(variant);
         return RUE_OK;
     }
     if (status != RUE_OK || variant->interval.confidence > 0) return status;
@@ -353,9 +352,9 @@ rue_status rue_findings_check_recommended(const struct rue_findings *findings, r
     }
     for (size_t v = 0; v < findings->variant_count; v++) {
         char name[PATH_MAX + 128];
-        bool further =
-            rue_findings_compares_ranks(findings) && findings->variants[v].job.deployment.ranks != 1;
-        if (further || findings->variants[v].selection->recommended != RUE_NONE) continue;
+        if (findings->variants[v].selection->recommended != RUE_NONE ||
+            !rue_findings_is_counted(findings, &findings->variants[v]))
+            continue;
         rue_findings_name_among(findings, &findings->variants[v], name, sizeof name);
         if (findings->run.partial && feasible)
             return rue_fail(error, RUE_INCONCLUSIVE,

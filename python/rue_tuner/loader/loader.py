@@ -170,18 +170,27 @@ class Loader:
 
     @classmethod
     def from_recommendation(
-        cls, recommendation: Any, data: Optional[Path] = None, *, mode: Optional[str] = None, **overrides: Any
+        cls,
+        recommendation: Any,
+        data: Optional[Path] = None,
+        *,
+        mode: Optional[str] = None,
+        strict: bool = True,
+        **overrides: Any,
     ) -> "Loader":
         """The loader that was recommended.
 
         recommendation  the folder of a study, its recommendation.json, or a Result
         data            other data of the same kind [those of the study]
         mode            "raw" or "preprocessed" [the first of the study]
+        strict          False: the best guess of a study that is not decided is used, too
         overrides       options that replace what was measured, such as device="cuda"
 
-        Raises ValueError for a recommendation of other data or another loader, and what Loader raises.
+        Raises UndecidedError for a study that is not decided, ValueError for a recommendation of other data or another
+        loader, and what Loader raises.
         """
-        part = choose(recommendation.document if hasattr(recommendation, "document") else read(recommendation), mode)
+        document = recommendation.document if hasattr(recommendation, "document") else read(recommendation)
+        part = choose(document, mode, strict)
         path, kind = part["variant"]["path"] if data is None else data, part["variant"]["mode"]
         if not path:
             raise ValueError("the recommendation does not say where the data are: give data=")

@@ -1,14 +1,15 @@
 """The options of a Loader that a recommendation stands for."""
 from typing import Any, Dict, Optional
 
+from ..errors import check_decided
 from .options import KNOBS, WORKLOAD
 
 OF_VARIANT = ("image_key", "label_key", "subset")
 OF_ORDER = ("seed", "shuffle", "drop_last")
 
 
-def choose(document: Dict[str, Any], mode: Optional[str]) -> Dict[str, Any]:
-    """The recommendation for data of `mode`; None: the first. Raises ValueError."""
+def choose(document: Dict[str, Any], mode: Optional[str], strict: bool) -> Dict[str, Any]:
+    """The recommendation for data of `mode`; None: the first. Raises ValueError; if `strict`, UndecidedError."""
     parts = document["recommendations"]
     if not all(part.get("variant") for part in parts):
         raise ValueError("the recommendation does not say for which data it is: its variant is missing; tune again")
@@ -22,6 +23,8 @@ def choose(document: Dict[str, Any], mode: Optional[str]) -> Dict[str, Any]:
     if found.get("measured_with", "rue") != "rue" and found["config"].get("loader") != "rue.Loader":
         raise ValueError(f"the recommendation was measured with the loader {found['measured_with']}, not with rue's: "
                          "use its dataloader_kwargs, or tune for rue.Loader")
+    if strict:
+        check_decided(found)
     return found
 
 

@@ -12,10 +12,10 @@ from conftest import ROOT, read_json, true_regrets
 NEIGHBOUR = f"/usr/bin/python3 {ROOT}/tests/bench/neighbour.py --mode raw --seed 2"
 
 
-def tune(rue, options, *words):
+def tune(rue, options, *words, code=0):
     regrets, whole_s = true_regrets(NEIGHBOUR)
     done = rue("tune", "--runner", f"{NEIGHBOUR} {options}", "--strategy", "duel", "--out", "out", "--budget", f"{round(150 * whole_s)}ms", *words)
-    assert done.returncode == 0, done.stderr
+    assert done.returncode == code, done.stderr
     document = read_json(rue.folder / "out/recommendation.json")
     jsonschema.validate(document, json.loads((ROOT / "reports/recommendation.schema.json").read_text()))
     (answer,) = document["recommendations"]
@@ -44,8 +44,10 @@ def test_a_machine_alone_is_not_contended(rue):
 
 
 def test_a_neighbour_all_the_time_makes_the_answer_not_reliable(rue):
-    document, answer, _, said = tune(rue, "--neighbour 0.95")
+    document, answer, _, said = tune(rue, "--neighbour 0.95", code=5)
     assert said.startswith(wording.NOT_RELIABLE_OTHER_PROGRAMS) and document["low_confidence"]
+    assert document["decided"] is answer["decided"] is False and answer["why_not"] in said
+    assert all(row["gain"] is None for row in answer["baselines"]["rows"])
     assert answer["config"] and answer["certificate"] is None and answer["interval"] is None
     assert wording.NOT_RELIABLE_OTHER_PROGRAMS in " ".join(rue("show", "out").stdout.split())
 

@@ -186,7 +186,7 @@ def test_errors_of_many_changes_do_not_add_up(rue, script, strategy):
     """Each change is noisy, and the machine returns to its first speed again and again."""
     one = script(TABLE, load_ns=100000, swings=[30, 1.6, ["joint", "load", "compute"]], noise=0.04)
     words = ["--repeats", "7"] if strategy == "grid" else ["--epsilon", "0.01%", "--budget", "400trials"]
-    done = tune(rue, one, "--strategy", strategy, *words)
+    done = rue("tune", "--runner", one.command, "--out", "out", "--strategy", strategy, *words)
     notices, level = found(rue)["notices"], 1
     assert len(notices) >= 10
     for notice in notices:
@@ -198,7 +198,8 @@ def test_errors_of_many_changes_do_not_add_up(rue, script, strategy):
     (answer,), contention = found(rue)["recommendations"], found(rue)["contention"]
     assert 0.2 < contention["affected_ratio"] < 0.8 and contention["contended_ratio"] == 0 and contention["has_clean_pair"]
     half = contention["affected_ratio"] > 0.5
-    assert found(rue)["low_confidence"] == half == (answer["interval"] is None)
+    assert found(rue)["low_confidence"] == half == (answer["interval"] is None) != found(rue)["decided"]
+    assert done.returncode == (5 if half else 0), done.stderr
     said = " ".join(done.stdout.split())
     assert said.startswith(wording.NOT_RELIABLE_OTHER_PROGRAMS if half else "Use")
     assert wording.CHANGED_ITS_SPEED_TIMES.format(len(notices)) in said or half

@@ -413,6 +413,37 @@ Test(report_table, an_answer_with_a_wide_bound_is_not_decided)
     fixture_close(&fixture);
 }
 
+Test(report_table, what_is_not_decided_says_why)
+{
+    struct fixture fixture;
+    fixture_open_plain(&fixture);
+    struct rue_variant_findings *first = &fixture.variants[0];
+    char why[RUE_WHY_NOT_BYTES];
+    cr_expect_str_empty(rue_findings_why_not(&fixture.findings, first, why));
+    first->interval = (struct rue_regret_interval){.confidence = 0.95, .mean_low = 0.3, .mean_high = 0.9};
+    cr_expect_str_eq(rue_findings_why_not(&fixture.findings, first, why),
+                     "its regret is between 30.0 % and 90.0 %, at 95 % confidence");
+    first->claim = (struct rue_claim_findings){.bound_ratio = 2.458, .confidence = 0.9};
+    cr_expect_str_eq(rue_findings_why_not(&fixture.findings, first, why),
+                     "another configuration may be 245.8 points better, at 90 % confidence");
+    fixture.findings.changes.contention =
+        (struct rue_contention_findings){.affected_ratio = 0.7, .has_clean_pair = true};
+    cr_expect_str_eq(rue_findings_why_not(&fixture.findings, first, why),
+                     "other programs or changes of speed affected 70 % of the time");
+    cr_expect_not(rue_findings_is_decided(&fixture.findings, first));
+    char *text = fixture_render(&rue_report_table, &fixture, wide_plain);
+    expect_text(text, "\nBest so far: batch_size 128, num_workers 8");
+    free(text);
+    strcpy(fixture.findings.runner.measured_with, "torch");
+    text = fixture_render(&rue_report_json, &fixture, wide_plain);
+    expect_text(text, "\"why_not\": \"other programs or changes of speed affected 70 % of the time\"");
+    expect_text(text, "\"torch_best_guess\": {");
+    expect_text(text, "\"decided\": false");
+    cr_expect_null(strstr(text, "\"torch\": {"));
+    free(text);
+    fixture_close(&fixture);
+}
+
 Test(report_table, times_of_models_that_overslept_are_not_reliable)
 {
     struct fixture fixture;
