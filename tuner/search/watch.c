@@ -21,8 +21,10 @@ enum {
 
 static const double suspicion = 2;                  /* log likelihood ratio; by chance 1 in 7 */
 static const double false_alarms = 0.05;            /* per study of USUAL_REFERENCES references, 500 trials */
-static const double cost_share = 0.12;              /* of the time, for references */
-static const double suspected_share = 0.25;         /* of the time, if a change is suspected */
+static const double cost_share = 0.05;              /* of the time, for references */
+static const double surprised_share = 0.12;         /* of the time, after a trial that was unexpected */
+static const double suspected_share = 0.25;         /* of the time, if references show a change */
+static const double surprise_sds = 3;               /* error of an unexpected trial */
 static const double min_s = 0.1, trial_share = 0.3; /* length of a reference: 0.1 s, or 0.3 usual trials */
 static const double first_s = 0.3;                  /* its length before the first trial */
 struct watched_lane {
@@ -31,6 +33,7 @@ struct watched_lane {
     struct rue_reference_series series[RUE_STUDY_VARIANTS_MAX];
     size_t variant;      /* of its last trial; of several lanes, all references are those of the first */
     size_t trials_since; /* its last reference */
+    bool surprised;      /* by one of them */
     int checks;          /* references that may still follow its last trial */
     bool owes;           /* references, because a lane has changed */
     int made;            /* of them */
@@ -232,9 +235,10 @@ static bool is_due(const struct rue_watch *watch, const struct watched_lane *lan
     if (begun < RUE_REFERENCE_VALUES_MIN)
         return begun || rue_study_predicts(watch->setup) ||
                watch->setup->plan.trials >= watch->ledger->answered + LEAST_TRIALS;
-    if (rue_slowdown_evidence(&lane->slowdown, NULL) >= suspicion)
-        return watch->references_s <= suspected_share * watch->trials_s;
-    return lane->trials_since >= RUE_WATCH_PERIOD && watch->references_s <= cost_share * watch->trials_s;
+    bool suspects = rue_slowdown_evidence(&lane->slowdown, NULL) >= suspicion;
+    double share = suspects ? suspected_share : lane->surprised ? surprised_share : cost_share;
+    return (suspects || lane->surprised || lane->trials_since >= RUE_WATCH_PERIOD) &&
+           watch->references_s <= share * watch->trials_s;
 }
 
 static struct rue_watch_task computing_task(const struct rue_watch *watch, size_t lane)
@@ -279,6 +283,7 @@ rue_status rue_watch_count(struct rue_watch *watch, size_t lane, size_t row, rue
     if (watch->count == 1) own->variant = trial->variant;
     note_trial(watch, trial->trial.id);
     own->trials_since++;
+    own->surprised |= fabs(trial->error) > surprise_sds * trial->error_sd;
     own->checks = CHECKS_MAX;
     rue_like_nodes_count(&watch->like, lane + 1);
     if (trial->trial.result.cost_ns > 0) watch->trials_s += (double)trial->trial.result.cost_ns / 1e9;
@@ -437,6 +442,7 @@ static void observe_reference(struct rue_watch *watch, size_t lane, const struct
     if (result->cost_ns > 0) watch->last_s = (double)result->cost_ns / 1e9;
     if (!first) watch->references_s += watch->last_s;
     own->trials_since = 0;
+    own->surprised = false;
     double seconds = result->outcome == RUE_TRIAL_OK && result->end_to_end_ns > 0
                          ? (double)result->end_to_end_ns / 1e9
                          : 0;

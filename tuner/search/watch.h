@@ -1,14 +1,15 @@
 /* Watches the machines during a study: whether one becomes slower or faster, and whether one of several
  * differs from the others.
  *
- * Every RUE_WATCH_PERIOD trials of a lane its reference runs (reference.h). Its time is compared with its
- * earlier times; an unexpected one is repeated at once. A change is certain (slowdown.h) when every lane
- * shows it: then its size is reported for loading and for computing, with the cause that the kernel shows.
- * The change began between two references, at the trial that fits best. A lane that changes alone differs
- * from the others (like_nodes.h), which are measured again before it is judged.
+ * Every RUE_WATCH_PERIOD trials of a lane, and after a trial with an unexpected time, its reference runs
+ * (reference.h). Its time is compared with its earlier times; an unexpected one is repeated at once. A change
+ * is certain (slowdown.h) when every lane shows it: then its size is reported for loading and for computing,
+ * with the cause that the kernel shows. The change began between two references, at the trial that fits best.
+ * A lane that changes alone differs from the others (like_nodes.h), which are measured again before it is
+ * judged.
  *
- * References cost at most 12 % of the time. On one machine, a reference that was made while other programs
- * used CPUs (contention.h) shows nothing, once the usual time is known. */
+ * References cost at most 5 % of the time, and more only after unexpected times. On one machine, a reference
+ * that was made while other programs used CPUs (contention.h) shows nothing, once the usual time is known. */
 #ifndef RUE_WATCH_H
 #define RUE_WATCH_H
 

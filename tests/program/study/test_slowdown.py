@@ -181,10 +181,10 @@ def test_a_recovery_is_reported_too(rue, script):
     assert notice["load_slowdown_ratio"] < 1 and "faster" in notice["text"]
 
 
-@pytest.mark.parametrize("strategy", ["grid", "duel"])
-def test_errors_of_many_changes_do_not_add_up(rue, script, strategy):
+@pytest.mark.parametrize(("strategy", "seed"), [("grid", 0), ("duel", 0), ("duel", 1)])
+def test_errors_of_many_changes_do_not_add_up(rue, script, strategy, seed):
     """Each change is noisy, and the machine returns to its first speed again and again."""
-    one = script(TABLE, load_ns=100000, swings=[30, 1.6, ["joint", "load", "compute"]], noise=0.04)
+    one = script(TABLE, load_ns=100000, swings=[30, 1.6, ["joint", "load", "compute"]], noise=0.04, noise_seed=seed)
     words = ["--repeats", "7"] if strategy == "grid" else ["--epsilon", "0.01%", "--budget", "400trials"]
     done = rue("tune", "--runner", one.command, "--out", "out", "--strategy", strategy, *words)
     notices, level = found(rue)["notices"], 1
@@ -194,7 +194,7 @@ def test_errors_of_many_changes_do_not_add_up(rue, script, strategy):
         assert abs(math.log(level)) < 1e-6 or abs(level / 1.6 - 1) < 0.12, [n["load_slowdown_ratio"] for n in notices]
     for models in times(found(rue)).values():
         for model, ns in models.items():
-            assert abs(ns / 1000 / plain_ns(model, 64, 4) - 1) < 0.15, (model, ns)
+            assert abs(ns / 1000 / plain_ns(model, 64, 4) - 1) < 0.2, (model, ns)
     (answer,), contention = found(rue)["recommendations"], found(rue)["contention"]
     assert 0.2 < contention["affected_ratio"] < 0.8 and contention["contended_ratio"] == 0 and contention["has_clean_pair"]
     half = contention["affected_ratio"] > 0.5
