@@ -115,7 +115,9 @@ def follow(connection, runner):
         list(requests(lines))  # what rue still asked
     if "document" in outcome:
         return outcome
+    text = outcome.get("error", "the connection to rank 0 ended before the study did")
+    if "interrupted" in outcome:
+        raise KeyboardInterrupt(text)
     if pressed and block.stack is None:
         raise KeyboardInterrupt
-    text = outcome.get("error", "the connection to rank 0 ended before the study did")
-    raise explain_failure(text, None if "interrupted" in outcome else block.stack, runner)
+    raise explain_failure(text, block.stack, runner)

@@ -4,6 +4,7 @@ import ctypes
 import multiprocessing
 import os
 import pathlib
+import re
 import select
 import shutil
 import signal
@@ -22,6 +23,10 @@ TEMPORARY = "rue-tuner-"  # start of the names of folders that are removed at th
 END_S = 60  # for writing the results after an interrupt
 INTERRUPTED_LINE = '{"op": "interrupted"}\n'  # rank 0 adds it to those of rue, for the other ranks
 STUDY = threading.Lock()  # held while this process runs a study, or is the runner of one
+# What rue says of its next run
+AGAIN = re.compile(r"run the same (?:command|'rue tune')(?: again)?(?P<continues> to continue)?"
+                   r"(?P<budget>, or raise --budget)?")
+KEPT = re.compile(r"(?<=some space and )run again(; all stored trials are kept)")
 
 
 def find_program():
@@ -57,18 +62,31 @@ def temporary_folder():
         remover.communicate(b"\n")
 
 
-class Relay(threading.Thread):
-    """Copies what a pipe brings to sys.stderr or sys.stdout, which may be a notebook's, and keeps it."""
+def for_python(text, keeps):
+    """What rue says, with calls in the place of commands. `keeps`: the next call finds the study, and continues it."""
+    def call(match):
+        if match["budget"] and not keeps:
+            return 'give a larger budget, or a folder out="..." from which the same call continues'
+        return ("call it again" + (" to continue" if match["continues"] and keeps else "") +
+                (", or give a larger budget" if match["budget"] else ""))
+    text = KEPT.sub(r"call it again\1" if keeps else "call it again", AGAIN.sub(call, text))
+    return text.replace("--fresh", "fresh=True")
 
-    def __init__(self, pipe, stream, shows):
+
+class Relay(threading.Thread):
+    """Copies what a pipe brings to sys.stderr or sys.stdout, which may be a notebook's, and keeps it. `keeps` as in
+    for_python."""
+
+    def __init__(self, pipe, stream, shows, keeps):
         super().__init__(daemon=True)
-        self.pipe, self.stream, self.shows, self.text = pipe, stream, shows, ""
+        self.pipe, self.stream, self.shows, self.keeps, self.text = pipe, stream, shows, keeps, ""
         self.start()
 
     def run(self):
         for line in self.pipe:
             if line.startswith(("written: ", "More: ")) and TEMPORARY in line:
                 continue
+            line = for_python(line, self.keeps)
             self.text = (self.text + line)[-1_000_000:]
             if self.shows:
                 with contextlib.suppress(Exception):  # closed, absent, of another encoding: rue must not wait for it
@@ -190,11 +208,12 @@ def serve(runner, connection, requests, pressed, block):
 
 
 class Run:
-    """One run of rue. `code` is its exit code, `report` what it printed, `message` its last error."""
+    """One run of rue. `code` is its exit code, `report` what it printed, `message` its last error. `interrupted`: by
+    Ctrl-C, or a signal to rue. `keeps` as in for_python."""
 
-    def __init__(self, arguments, quiet):
-        self.arguments, self.quiet = [find_program(), *arguments], quiet
-        self.code, self.report, self.message, self.stack = None, "", "", None
+    def __init__(self, arguments, quiet, keeps=False):
+        self.arguments, self.quiet, self.keeps = [find_program(), *arguments], quiet, keeps
+        self.code, self.report, self.message, self.stack, self.interrupted = None, "", "", None, False
 
     def start(self, *more, pass_fds=()):
         held = list(remover_inputs)
@@ -205,8 +224,8 @@ class Run:
                                             errors="replace", start_new_session=True, pass_fds=[*pass_fds, *held])
         except OSError as error:
             raise TuneError(f"cannot start the program rue, {self.arguments[0]}: {error.strerror}") from error
-        self.out = Relay(self.process.stdout, sys.stdout, not self.quiet)
-        self.errors = Relay(self.process.stderr, sys.stderr, not self.quiet)
+        self.out = Relay(self.process.stdout, sys.stdout, not self.quiet, self.keeps)
+        self.errors = Relay(self.process.stderr, sys.stderr, not self.quiet, self.keeps)
 
     def finish(self):
         """Kills rue if it still runs, and reads the rest of what it printed."""
@@ -217,9 +236,11 @@ class Run:
             relay.join()
             relay.pipe.close()
         self.report, self.message = self.out.text, self.errors.last_error()
+        self.interrupted |= self.code in INTERRUPTED
 
     def interrupt(self):
         """Ends the search; rue writes the results so far."""
+        self.interrupted = True
         self.process.send_signal(signal.SIGINT)
         self.wait(END_S)
 
@@ -265,7 +286,7 @@ class Run:
                 for child in multiprocessing.active_children() if block.stack is not None else []:
                     child.join(1)  # PyTorch has terminated the workers that hang
         if block.stack is not None and watchdog.gave_up:
-            self.stack = block.stack
+            self.stack, self.interrupted = block.stack, False
 
 
 def main():

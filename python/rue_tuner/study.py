@@ -76,12 +76,12 @@ def prepare(loader, models, images, epochs, space, count, against=None):
     return make_subject(loader, space, count, images, epochs), steps
 
 
-def perform(words, runner, subject, isolate, quiet, others=()):
+def perform(words, runner, subject, isolate, quiet, others=(), keeps=False):
     """Runs rue with what `words()` returns, once the subject is known, and with the subject's own options. `others`
-    as in Run.attached."""
+    as in Run.attached, `keeps` as in Run."""
     with STUDY, ctrl_c_interrupts() as pressed:
         if not isolate:
-            examine(subject)
+            examine(subject, pressed)
         arguments = words() + (["--quiet"] if quiet else [])
         if arguments[0] == "tune" and subject.epochs > 1:
             arguments += ["--images", str(unseen_job_images(subject) if isolate else subject.job_images())]
@@ -89,21 +89,24 @@ def perform(words, runner, subject, isolate, quiet, others=()):
             arguments += ["--runner", isolated_command(subject, runner.steps)]
         elif arguments[0] == "tune" and subject.drops_last():
             arguments.append("--drop-last")
-        run = Run(arguments, quiet)
+        run = Run(arguments, quiet, keeps)
         run.isolated() if isolate else run.attached(runner, pressed, others)
         return run
 
 
-def examine(subject):
-    """Loads a batch, so that a loader that does not work fails at once."""
+def examine(subject, pressed):
+    """Loads a batch, so that a loader that does not work fails at once. Workers that Ctrl-C ends, too, are not such a
+    failure: `pressed` is not empty then."""
     try:
         with quiet_about_workers(), time_limit(EXAMINE_LIMIT_S, "loading the first batches"):
             subject.examine()
     except TuneError:
         raise
-    except Refused as error:
-        raise TuneError(str(error)) from error
     except Exception as error:
+        if pressed:
+            raise KeyboardInterrupt from error
+        if isinstance(error, Refused):
+            raise TuneError(str(error)) from error
         raise TuneError(f"the loader cannot be tuned, because it fails: {explain(error)}") from error
 
 
@@ -116,7 +119,10 @@ def unseen_job_images(subject):
 
 
 def failure(run, runner):
-    """A TuneError with rue's message, and the traceback of a loader's exception."""
+    """What to raise after a run without a result: a TuneError with rue's message, and the traceback of a loader's
+    exception; KeyboardInterrupt after Ctrl-C."""
+    if run.interrupted:
+        return KeyboardInterrupt()
     text = run.message or f"rue ended with exit code {run.code}, without a recommendation"
     if run.code < 0:
         text = f"rue was killed by signal {-run.code}"

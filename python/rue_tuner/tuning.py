@@ -9,7 +9,7 @@ from . import random_state
 from .distributed import end, follow, meet, world_size
 from .document import Path
 from .errors import TuneError
-from .program import INTERRUPTED, temporary_folder
+from .program import temporary_folder
 from .result import Result
 from .serve import Runner
 from .study import Loader, Models, check_caller, failure, knob_words, model_words, option_words, perform, prepare
@@ -126,11 +126,12 @@ def run_study(subject, runner, arguments, out, isolate, quiet, others=()):
     Returns the Result."""
     with contextlib.ExitStack() as stack:
         folder = pathlib.Path(out or stack.enter_context(temporary_folder()))
-        run = perform(lambda: ["tune", "--out", str(folder), *arguments()], runner, subject, isolate, quiet, others)
         path = folder / "recommendation.json"
-        if run.code in INTERRUPTED and run.stack is None and not path.exists():
-            raise KeyboardInterrupt
-        if run.code not in (0, INCONCLUSIVE, *INTERRUPTED) or not path.exists():
+        earlier = written(path)
+        run = perform(lambda: ["tune", "--out", str(folder), *arguments()], runner, subject, isolate, quiet, others,
+                      keeps=bool(out))
+        # rue keeps an earlier result, which may be of another loader, if this run has none
+        if run.code not in (0, INCONCLUSIVE) and not run.interrupted or written(path) == earlier:
             raise failure(run, runner)
         try:
             document = documents.read(path)
@@ -145,8 +146,15 @@ def run_study(subject, runner, arguments, out, isolate, quiet, others=()):
         part[name] = {knob: value for knob, value in (part.get(name) or {}).items() if knob in subject.arguments()}
     if document["recommendations"][0].get("config") is None:
         raise failure(run, runner)
-    result = Result(document, run.report, run.code in INTERRUPTED or run.stack is not None)
+    result = Result(document, run.report, run.interrupted or run.stack is not None)
     searched = len(subject.space["num_workers"]) > 1
     if runner.workers_fail and searched and not any(row["num_workers"] for row in result.rows):
         warnings.warn(f"no configuration with workers could be measured: {runner.workers_fail}", stacklevel=4)
     return result
+
+
+def written(path):
+    """Which file lies at `path`: rue writes a new one. None: there is no file."""
+    with contextlib.suppress(OSError):
+        found = path.stat()
+        return found.st_ino, found.st_mtime_ns

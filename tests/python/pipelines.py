@@ -2,6 +2,7 @@
 workers can import them."""
 import os
 import signal
+import sys
 import time
 
 import torch
@@ -80,3 +81,9 @@ def generator(batch_size, num_workers):
 
 def step(batch):
     time.sleep(0.005)
+
+
+def interrupt_the_caller(batch):
+    """A step in the process of an isolated study: Ctrl-C in the process that called tune()."""
+    os.kill(int(sys.argv[sys.argv.index("--parent") + 1]), signal.SIGINT)
+    time.sleep(10)
