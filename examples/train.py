@@ -34,7 +34,8 @@ def main(folder, epochs=2, budget="1m"):
     loader = DataLoader(data, batch_size=16, shuffle=True)
 
     trial_step = make_step(models.squeezenet1_1().to(device), device)  # a model of its own: tuning must not train the real one
-    result = rue.tune(loader, models={"squeezenet1_1": trial_step}, budget=budget, epochs=epochs)
+    result = rue.tune(loader, models={"squeezenet1_1": trial_step}, budget=budget, epochs=epochs,
+                      out="rue-out/train")  # another run of this script continues
     loader = DataLoader(data, shuffle=True, **result.dataloader_kwargs)
 
     step = make_step(models.squeezenet1_1().to(device), device)

@@ -9,6 +9,7 @@ import warnings
 from . import gpu_clock, machine
 from .consumers import Sleep, Step, compute
 from .errors import NEEDS_FORK, Refused, explain
+from .identity import fingerprint
 from .page_locked import PageLocked
 from .trial import Trial
 
@@ -51,7 +52,11 @@ class Runner:
         return {key: value for key, value in answer.items() if value}
 
     def open(self, request):
-        return self.subject.open(request)
+        """The digest of the steps follows that of the data."""
+        answer = self.subject.open(request)
+        if self.steps:
+            answer["digest"] += "-" + fingerprint(*self.steps.items(), members=False)
+        return answer
 
     def consumer(self, request):
         if request["measure"] == "load":

@@ -10,6 +10,7 @@ from . import dataloaders, knobs
 from .batches import agrees
 from .dataloaders import TORCH_KNOBS, describe, find_dataloader
 from .errors import Refused
+from .identity import fingerprint
 from .state import Copier
 from .user_loader import UserLoader
 
@@ -100,8 +101,10 @@ class Rebuilt(UserLoader):
         return knob if knob in TORCH_KNOBS else None
 
     def identity(self):
-        parts = self.inner.dataset, self.inner.sampler, self.inner.collate_fn
-        return " ".join(describe(part) for part in parts if part is not None)
+        loader = self.inner
+        parts = loader.dataset, loader.sampler, loader.collate_fn
+        code = fingerprint(loader.dataset, type(loader.sampler), loader.collate_fn, loader.worker_init_fn)
+        return " ".join([*(describe(part) for part in parts if part is not None), code])
 
     def baseline(self):
         """The knobs of the caller's own loader, as --baseline takes them; None if they are not searched."""
@@ -189,7 +192,7 @@ class Factory(UserLoader):
         return knob
 
     def identity(self):
-        return f"{getattr(self.factory, '__module__', '')}.{self.title()} {self.images}"
+        return f"{self.title()} {self.images} {fingerprint(self.factory)}"
 
     def baseline(self):
         return None

@@ -108,6 +108,13 @@ const char *rue_check_obstacle(const struct rue_recommended *part, const char *d
     return "";
 }
 
+/* A caller's steps follow the data's digest after a '-', and may be others in a check. */
+static bool is_same_data(const char *a, const char *b)
+{
+    size_t length = strcspn(a, "-");
+    return length == strcspn(b, "-") && strncmp(a, b, length) == 0;
+}
+
 static void compare_circumstances(const struct rue_study_setup *setup, const struct rue_check_goal *goal,
                                   struct rue_check *out)
 {
@@ -128,7 +135,7 @@ static void compare_circumstances(const struct rue_study_setup *setup, const str
         note_difference(out, "the runner is %s, was %s", hello->runner, earlier->found.runner.name);
     if (strcmp(RUE_VERSION, earlier->found.run.rue_version) != 0)
         note_difference(out, "rue is %s, was %s", RUE_VERSION, earlier->found.run.rue_version);
-    if (strcmp(setup->variants[0].opened.digest, goal->part->found.data.digest) != 0)
+    if (!is_same_data(setup->variants[0].opened.digest, goal->part->found.data.digest))
         note_difference(out, "the data are not those of the study");
     if (setup->model_count < goal->part->matrix->model_count)
         note_difference(out, "only %zu of the %zu models are known here", setup->model_count,

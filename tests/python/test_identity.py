@@ -1,0 +1,156 @@
+"""A study in a folder is continued only with the loader and the steps that it is of, as far as this can be seen."""
+import contextlib
+import functools
+import sqlite3
+import subprocess
+import sys
+import time
+
+import pytest
+
+torch = pytest.importorskip("torch", reason="PyTorch is not installed (python3-torch)")
+import rue_tuner as rue  # noqa: E402
+import wording  # noqa: E402
+from conftest import HANG_S, ROOT, clean_environment  # noqa: E402
+from rue_tuner.serve import Runner  # noqa: E402
+from rue_tuner.subjects import make_subject  # noqa: E402
+
+SOURCE = '''
+import pathlib
+import torch
+from torch.utils.data import DataLoader, Dataset
+
+SCALE = 2
+
+def decode(index):
+    return SCALE * torch.ones(3, 8, 8) * index
+
+class Crop:
+    def __init__(self, size):
+        self.size = size
+
+    def __call__(self, image):
+        return image[:, :self.size]
+
+class Photos(Dataset):
+    def __init__(self, transforms, folder, rank=0):
+        self.transforms, self.folder, self.rank = transforms, pathlib.Path(folder), rank
+
+    def __len__(self):
+        return 48
+
+    def __getitem__(self, index):
+        image = decode(index if str(index) in {"1", "2", "3", "many"} else 0)
+        for transform in self.transforms:
+            image = transform(image)
+        return image, index
+
+def collate(items):
+    return torch.stack([image for image, label in items])
+
+model = torch.nn.Sequential(torch.nn.Linear(8, 4))
+
+class Trainer:
+    def __init__(self):
+        self.steps, self.optimizer = 0, torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
+
+    def step(self, batch):
+        self.steps += 1
+        model(batch).sum().backward()
+        self.optimizer.step()
+
+def make_loader(batch_size, num_workers):
+    return DataLoader(Photos([Crop(6)], "a"), batch_size=batch_size, collate_fn=collate, num_workers=num_workers)
+
+loader = make_loader(16, 0)
+steps = {"mine": Trainer().step}
+'''
+
+
+def digest(source=SOURCE, loader="loader"):
+    names = {"__name__": "script"}
+    exec(source, names)
+    return find_digest(names[loader], names["steps"])
+
+
+def find_digest(loader, steps):
+    return Runner(make_subject(loader, images=48), steps).open({})["digest"]
+
+
+def test_the_same_source_has_the_same_digest():
+    assert digest() == digest() == digest("# a comment\n\n" + SOURCE)
+    assert digest(loader="make_loader") == digest(loader="make_loader") != digest()
+
+
+@pytest.mark.parametrize("loader", ["loader", "make_loader"])
+@pytest.mark.parametrize("before, after", [
+    ("torch.ones(3", "torch.zeros(3"), ("SCALE = 2", "SCALE = 3"), ("[:, :self.size]", "[:, self.size:]"), ("Crop(6)", "Crop(5)"), ('"a"', '"b"'),
+    ('"many"', '"few"'), ("torch.stack([image", "torch.stack([image + 1"),
+])
+def test_a_change_of_the_loader_changes_it(loader, before, after):
+    assert SOURCE.count(before) == 1
+    assert digest(SOURCE.replace(before, after), loader).partition("-")[0] != digest(loader=loader).partition("-")[0]
+
+
+@pytest.mark.parametrize("before, after", [(".sum().backward()", ".mean().backward()"), ("Linear(8, 4)", "Linear(8, 5)"),
+                                           ("torch.nn.Linear(8, 4)", "torch.nn.Linear(8, 4), torch.nn.ReLU()")])
+def test_a_change_of_a_step_changes_what_follows_the_data(before, after):
+    assert SOURCE.count(before) == 1
+    (data, steps), (same, other) = (digest(source).split("-") for source in (SOURCE, SOURCE.replace(before, after)))
+    assert data == same and steps != other
+
+
+def test_use_does_not_change_it():
+    names = {"__name__": "script"}
+    exec(SOURCE, names)
+    before = find_digest(names["loader"], names["steps"])
+    for batch in names["loader"]:
+        names["steps"]["mine"](batch)
+    assert names["steps"]["mine"].__self__.steps and find_digest(names["loader"], names["steps"]) == before
+
+
+def test_it_is_the_same_in_another_process():
+    code = "import sys; sys.path[:0] = sys.argv[1:]; import test_identity; print(test_identity.digest())"
+    found = [subprocess.run([sys.executable, "-c", code, *(str(ROOT / folder) for folder in ("python", "tests", "tests/python"))], text=True,
+                            env=clean_environment(PYTHONHASHSEED=seed), capture_output=True, timeout=HANG_S) for seed in (1, 2)]
+    assert found[0].stdout == found[1].stdout == digest() + "\n", found
+
+
+def test_it_does_not_depend_on_the_rank(monkeypatch):
+    """Of a process group of one: other ranks have other numbers, devices and shards."""
+    monkeypatch.setenv("MASTER_ADDR", "127.0.0.1")
+    monkeypatch.setenv("MASTER_PORT", "0")
+    ranks = [SOURCE.replace("rank=0", f"rank={rank}").replace("Linear(8, 4)", f"Linear(8, {4 + rank})") for rank in (0, 1)]
+    assert digest(ranks[0]) != digest(ranks[1])
+    torch.distributed.init_process_group("gloo", rank=0, world_size=1)
+    try:
+        assert digest(ranks[0]) == digest(ranks[1]) != digest(ranks[0].replace("torch.ones(3", "torch.zeros(3"))
+    finally:
+        torch.distributed.destroy_process_group()
+
+
+def test_a_study_of_an_edited_data_set_is_not_continued(rue_for_python):
+    def tune(source):
+        names = {"__name__": "script"}
+        exec(source, names)
+        rue.tune(names["loader"], ["none"], space=dict(num_workers=[0]), budget="6trials", strategy="grid", out="study", quiet=True)
+        with sqlite3.connect("study/study.db") as db:
+            return dict(db.execute("SELECT data_digest, count(*) FROM trial GROUP BY data_digest").fetchall())
+    first = tune(SOURCE)
+    assert len(first) == 1 and tune(SOURCE) == first, "it measures no trial twice"
+    both = tune(SOURCE.replace("torch.ones(3", "torch.zeros(3"))
+    assert len(both) == 2 and both.items() >= first.items()
+
+
+def test_a_check_may_have_another_step_but_not_other_data(rue_for_python, capfd):
+    def run(source, step, call):
+        names = {"__name__": "script"}
+        exec(source, names)
+        with contextlib.suppress(rue.TuneError):  # on a busy machine it may not hold
+            return call(names["loader"], models={"mine": step}, space=dict(num_workers=[0, 1]))
+    result = run(SOURCE, lambda batch: time.sleep(0.001), functools.partial(rue.tune, budget="12trials", strategy="grid", quiet=True))
+    said = []
+    for source in (SOURCE, SOURCE.replace("torch.ones(3", "torch.zeros(3")):
+        run(source, lambda batch: (batch, time.sleep(0.001)), functools.partial(result.check, budget="20s"))
+        said.append(wording.THE_DATA_ARE_NOT in "".join(capfd.readouterr()))
+    assert said == [False, True]
