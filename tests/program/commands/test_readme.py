@@ -15,7 +15,7 @@ from conftest import HANG_S, PROGRAM, ROOT, clean_environment, find_release
 # The Python examples are in tests/python/test_examples.py. What docs/store.md asks of SQLite is in ../study/test_store_page.py.
 ELSEWHERE = re.compile(r"apt-get install |examples/quickstart\.sh( |$)|tests/(\w+/)?\w+\.(sh|py)( |$)|\.ci/|cmake |source tuner/|pip install |/usr/bin/python3 -m pytest |python3 examples/|sqlite3 |"
                        r"mkdir mix |rue tune (mix/|'\{coco)|rue (tune|scale) .* --launch ")  # test_queue.py, test_launch.py and test_rank_scaling.py have them
-RUNS = re.compile(r"(rue|(echo '[^']*'|cat \S+) \| rue) ")
+RUNS = re.compile(r"(taskset -c \S+ rue|rue|(echo '[^']*'|cat \S+) \| rue) ")
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 OWN_STUDY = "rue tune photos/ --mode raw --batch-size 4 --num-workers 0,1"
 BUDGET = "120trials"  # of trials, as a busy machine has room for fewer of them in a time
@@ -87,6 +87,7 @@ def smaller(line):
     line = re.sub(r"^rue diff \S+ \S+", "rue diff rue-out/photos rue-out/photos", line)
     line = re.sub(r"--batch-size [\d,]+", "--batch-size 4,8", line)
     line = re.sub(r"--budget \d+%", "--budget 300%", line)
+    line = re.sub(r"^taskset -c \S+", f"taskset -c {min(os.sched_getaffinity(0))}", line)
     line = re.sub(r"^rue calibrate ", "rue calibrate --batches 1 ", line)
     return re.sub(r"--budget \w+(?![\w%])", f"--budget {BUDGET}", line)
 
@@ -123,7 +124,8 @@ def test_an_example_works(place, where, line):
     done = run_in(place, smaller(line))
     # Whether a recommendation still holds depends on what else runs on the machine.
     shaken = line.startswith("rue check") and re.search(r" holds? here", done.stderr)
-    assert done.returncode == (5 if shaken else 0), done.stderr
+    in_memory = "--cache cold" in line and "cannot be read cold" in done.stderr  # what lies here
+    assert done.returncode == (5 if shaken else 4 if in_memory else 0), done.stderr
 
 
 def test_the_python_examples_work(place):
