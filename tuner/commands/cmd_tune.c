@@ -112,6 +112,9 @@ static const struct rue_option options_table[] = {
     {RUE_RANKING_TOP_N("3", "")},
     {RUE_RANKING_SET_EPSILON("2%", "")},
 
+    {"accept-busy", RUE_OPTION_FLAG, NULL, NULL, "do not call an answer undecided because of other programs",
+     .group = RUE_GROUP_ANSWER,
+     .more = "For a machine that is never idle. The answer still says how much of the time they affected."},
     {RUE_STUDY_OPTION_DETAILS},
     {RUE_STUDY_OPTION_JSON},
     {RUE_STUDY_OPTION_QUIET},
@@ -139,6 +142,7 @@ static struct rue_study_goal read_tune_goal(const struct rue_options *options)
         .search.strategy = rue_strategy_names[rue_options_word(options, "strategy")],
         .search.epsilon_ratio = rue_options_ratio(options, "epsilon"),
         .search.confidence = rue_options_ratio(options, "confidence"),
+        .output.accepts_busy = rue_options_flag(options, "accept-busy"),
         .search.repeats = (int)rue_options_number(options, "repeats"),
         .space.limits_workers = rue_options_text(options, "max-workers"),
         .space.max_workers = (int)rue_options_number(options, "max-workers"),

@@ -78,6 +78,7 @@ struct rue_study_goal {
         bool keep_nothing;                       /* no folder, and a store in memory */
         bool fresh;                              /* starts over */
         bool dry_run;                            /* nothing is written or removed */
+        bool accepts_busy;                       /* other programs do not make the answer undecided */
         const struct rue_report *const *reports; /* to write to the folder, NULL at the end */
         const char *command_line;
     } output;

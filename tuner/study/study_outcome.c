@@ -361,6 +361,7 @@ static void fill_provenance(struct rue_study *study, struct rue_findings *out)
     out->run.seed = study->setup.goal.loader.workload.seed;
     out->run.repeats_planned = study->setup.goal.search.repeats;
     out->run.partial = study->outcome.partial;
+    out->run.accepts_busy = study->setup.goal.output.accepts_busy;
     out->run.reused_trials = study->ledger.reused;
     out->changes = study->outcome.changes;
     out->changes.notice_count = study->ledger.notice_count;

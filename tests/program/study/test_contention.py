@@ -14,7 +14,8 @@ NEIGHBOUR = f"/usr/bin/python3 {ROOT}/tests/bench/neighbour.py --mode raw --seed
 
 def tune(rue, options, *words, code=0):
     regrets, whole_s = true_regrets(NEIGHBOUR)
-    done = rue("tune", "--runner", f"{NEIGHBOUR} {options}", "--strategy", "duel", "--out", "out", "--budget", f"{round(150 * whole_s)}ms", *words)
+    done = rue("tune", "--runner", f"{NEIGHBOUR} {options}", "--strategy", "duel", "--out", "out", "--budget", f"{round(150 * whole_s)}ms", *words,
+               env=dict(RUE_ACCEPT_BUSY="false"))
     assert done.returncode == code, done.stderr
     document = read_json(rue.folder / "out/recommendation.json")
     jsonschema.validate(document, json.loads((ROOT / "reports/recommendation.schema.json").read_text()))
@@ -50,6 +51,9 @@ def test_a_neighbour_all_the_time_makes_the_answer_not_reliable(rue):
     assert all(row["gain"] is None for row in answer["baselines"]["rows"])
     assert answer["config"] and answer["certificate"] is None and answer["interval"] is None
     assert wording.NOT_RELIABLE_OTHER_PROGRAMS in " ".join(rue("show", "out").stdout.split())
+    document, answer, _, accepted = tune(rue, "--neighbour 0.95", "--accept-busy")
+    assert document["decided"] and document["low_confidence"] and answer["why_not"] is None and answer["certificate"] is None
+    assert accepted.startswith(wording.NOT_RELIABLE_OTHER_PROGRAMS)
 
 
 @pytest.mark.parametrize("clock", ["--no-cpu", "--no-idle"])

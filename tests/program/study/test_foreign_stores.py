@@ -10,7 +10,7 @@ import struct
 
 import pytest
 
-from conftest import DROP_VIEWS, expect_failure, make_table
+from conftest import DROP_VIEWS, expect_failure, has_answer, make_table
 
 LONG = bool(os.environ.get("RUE_LONG_TESTS"))
 SEED = int(os.environ.get("RUE_SEED", random.randrange(1 << 30)))
@@ -70,7 +70,7 @@ class ForeignStore:
 
     def expect_harmless(self):
         for command, done in self.commands():
-            assert done.returncode == 0, (command, done.stderr)
+            assert has_answer(done), (command, done.stderr)
             assert self.db.stat().st_size < GROWTH or self.db.stat().st_blocks * 512 < GROWTH
 
 
@@ -135,7 +135,7 @@ def test_plain_columns_of_others_are_accepted(foreign_store, sql):
 def test_fresh_moves_a_foreign_store_away_without_running_it(foreign_store):
     foreign_store.run_sql(FOREIGN["a check"][0])
     content = foreign_store.db.read_bytes()
-    assert foreign_store.tune("studies/out", "--fresh").returncode == 0
+    assert has_answer(foreign_store.tune("studies/out", "--fresh"))
     assert (foreign_store.out / "study.db.old").read_bytes() == content
 
 
@@ -144,7 +144,7 @@ def test_fresh_completes_after_a_killed_fresh(foreign_store):
     (foreign_store.out / "study.db.old-wal").write_bytes(b"log")
     (foreign_store.out / "recommendation.json").rename(foreign_store.out / "recommendation.json.old")
     content = foreign_store.db.read_bytes()
-    assert foreign_store.tune("studies/out", "--fresh").returncode == 0
+    assert has_answer(foreign_store.tune("studies/out", "--fresh"))
     assert (foreign_store.out / "study.db.old").read_bytes() == content
     assert (foreign_store.out / "study.db.old-wal").read_bytes() == b"log"
     assert not list(foreign_store.out.glob("*.old.2"))

@@ -8,7 +8,7 @@ import jsonschema
 import pytest
 
 import wording
-from conftest import ROOT, expect_failure, rankings, read_json
+from conftest import ROOT, expect_failure, has_answer, rankings, read_json
 
 SIZES, WORKERS, JOB = [64, 256, 1024], [1, 2, 4, 8], 6000
 MODELS = {"light": 0.0004, "heavy": 0.004}
@@ -143,7 +143,7 @@ def test_failed_trials_of_the_table_fail(rue):
 def test_repeats_of_a_cell_are_answered_in_turn(rue):
     table = write_table(rue.folder / "times.csv", lambda model, batch, workers, time: [time, 2 * time, 3 * time])
     done = tune(rue, table, "--strategy", "grid", "--repeats", "3", "--budget", "1000%", "--batch-size", "64", "--num-workers", "2,4")
-    assert done.returncode == 0, done.stderr
+    assert has_answer(done), done.stderr
     times = {}
     for row in trials(rue):
         times.setdefault((row["mode"], row["model"], row["num_workers"]), []).append(int(row["end_to_end_ns"]))

@@ -186,7 +186,8 @@ def test_errors_of_many_changes_do_not_add_up(rue, script, strategy, seed):
     """Each change is noisy, and the machine returns to its first speed again and again."""
     one = script(TABLE, load_ns=100000, swings=[30, 1.6, ["joint", "load", "compute"]], noise=0.04, noise_seed=seed)
     words = ["--repeats", "7"] if strategy == "grid" else ["--epsilon", "0.01%", "--budget", "400trials"]
-    done = rue("tune", "--runner", one.command, "--out", "out", "--strategy", strategy, *words)
+    done = rue("tune", "--runner", one.command, "--out", "out", "--strategy", strategy, *words,
+               env=dict(RUE_ACCEPT_BUSY="false"))
     notices, level = found(rue)["notices"], 1
     assert len(notices) >= 10
     for notice in notices:
