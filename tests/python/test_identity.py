@@ -10,8 +10,8 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed (python3-torch)")
 import rue_tuner as rue  # noqa: E402
+from conftest import HANG_S, ROOT, clean_environment  # noqa: E402: it finds wording
 import wording  # noqa: E402
-from conftest import HANG_S, ROOT, clean_environment  # noqa: E402
 from rue_tuner.serve import Runner  # noqa: E402
 from rue_tuner.subjects import make_subject  # noqa: E402
 

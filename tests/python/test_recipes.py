@@ -20,7 +20,7 @@ pytestmark = pytest.mark.usefixtures("rue_for_python")
 
 def run(title, **names):
     """The names after the snippets of a section, with small budgets."""
-    names = dict(names, DataLoader=DataLoader, step=step, rue=types.SimpleNamespace(tune=functools.partial(rue.tune, budget="40trials", quiet=True)))
+    names = dict(names, DataLoader=DataLoader, step=step, rue=types.SimpleNamespace(tune=functools.partial(rue.tune, budget="40trials", quiet=True, strict=False)))
     exec(SNIPPETS[title], names)
     return names
 
