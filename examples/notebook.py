@@ -25,6 +25,6 @@ result
 # %% All configurations, best first
 print(result.table)
 
-# %% The loader from now on
-loader = DataLoader(data, shuffle=True, collate_fn=collate, **result.dataloader_kwargs)
-print(result.dataloader_kwargs, len(loader), "batches")
+# %% The loader from now on: as it is, if a larger budget is needed
+loader = result.apply(loader) if result.decided else loader
+print(loader.num_workers, "workers,", len(loader), "batches")

@@ -36,13 +36,13 @@ def main(folder, epochs=2, budget="1m"):
     trial_step = make_step(models.squeezenet1_1().to(device), device)  # a model of its own: tuning must not train the real one
     result = rue.tune(loader, models={"squeezenet1_1": trial_step}, budget=budget, epochs=epochs,
                       out="rue-out/train")  # another run of this script continues
-    loader = DataLoader(data, shuffle=True, **result.dataloader_kwargs)
+    loader = result.apply(loader) if result.decided else loader  # else as it is
 
     step = make_step(models.squeezenet1_1().to(device), device)
     for epoch in range(epochs):
         for batch in loader:
             loss = step(batch)
-        print(f"epoch {epoch}: loss {loss.item():.3f} with {result.dataloader_kwargs}")
+        print(f"epoch {epoch}: loss {loss.item():.3f} with num_workers {loader.num_workers}")
 
 
 if __name__ == "__main__":

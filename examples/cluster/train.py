@@ -33,7 +33,7 @@ def main(folder, recommendation, epochs=1):
                             world_size=int(find("WORLD_SIZE", "OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_NTASKS")))
     data = datasets.ImageFolder(folder, transform)
     sampler = DistributedSampler(data)
-    loader = DataLoader(data, sampler=sampler, **rue.load(recommendation).dataloader_kwargs)
+    loader = DataLoader(data, sampler=sampler, **rue.load(recommendation, strict=False).dataloader_kwargs)
     model = torch.nn.parallel.DistributedDataParallel(models.squeezenet1_1().to(device), device_ids=[local_rank] if gpu else None)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
     for epoch in range(epochs):

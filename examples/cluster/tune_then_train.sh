@@ -14,5 +14,5 @@ ranks=(mpirun -n "$count" --bind-to none "$@")
 host=$(hostname)
 
 rue tune "$data" --mode raw --launch "${ranks[*]}" --listen "$host" --runner "python3 -m rue_tuner.runner" \
-    --budget "${RUE_BUDGET:-10m}" --out "$out"
+    --budget "${RUE_BUDGET:-10m}" --out "$out" || [ $? -eq 5 ]  # not decided: train with the best guess
 "${ranks[@]}" -x MASTER_ADDR="$host" -x MASTER_PORT="${MASTER_PORT:-29500}" python3 train.py "$data" "$out/recommendation.json"
