@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "charts.h"
+#include "program_name.h"
 #include "shell_quote.h"
 #include "units.h"
 
@@ -283,10 +284,10 @@ bool rue_trial_command(const struct rue_trial_request *request, const char *path
                        char out[RUE_TRIAL_COMMAND_BYTES])
 {
     const struct rue_knobs *knobs = rue_config_knobs(&request->config);
-    char word[PATH_MAX + 16], value[RUE_KNOB_TEXT_BYTES];
+    char word[PATH_MAX + 16], value[RUE_KNOB_TEXT_BYTES], setting[2 * RUE_KNOB_TEXT_BYTES];
     if (path[0]) rue_shell_quote(path, word, sizeof word);
-    size_t used = (size_t)snprintf(out, RUE_TRIAL_COMMAND_BYTES, "rue tune%s%s", path[0] ? " " : "",
-                                   path[0] ? word : "");
+    size_t used = (size_t)snprintf(out, RUE_TRIAL_COMMAND_BYTES, "%s tune%s%s", rue_program_name(),
+                                   path[0] ? " " : "", path[0] ? word : "");
     bool found = rue_shell_find_option(line, "--runner", word, sizeof word);
     if (found) add_option(out, &used, "runner", word);
     rue_shell_quote(request->model, word, sizeof word);
@@ -296,7 +297,10 @@ bool rue_trial_command(const struct rue_trial_request *request, const char *path
     for (size_t k = 0; k < knobs->count; k++) {
         if (!rue_config_is_shown(&request->config, k)) continue;
         rue_knob_format(knobs->at[k], request->config.value[k], value);
-        add_option(out, &used, knobs->at[k]->name, value);
+        snprintf(setting, sizeof setting, "%s=%s", knobs->at[k]->name, value);
+        rue_shell_quote(setting, word, sizeof word);
+        bool has_option = k <= RUE_PIN_MEMORY; /* the others are set with --knob */
+        add_option(out, &used, has_option ? knobs->at[k]->name : "knob", has_option ? value : word);
     }
     if (request->workload.world_size) add_workload(out, &used, &request->workload);
     return found || own;

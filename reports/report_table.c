@@ -4,6 +4,7 @@
 
 #include "charts.h"
 #include "page_writers.h"
+#include "program_name.h"
 #include "rank_scaling.h"
 #include "report.h"
 #include "report_parts.h"
@@ -68,7 +69,7 @@ static rue_status put_page(struct rue_page *page, const struct rue_findings *fin
     char word[RUE_SHELL_WORD_BYTES];
     rue_page_sentence(page, RUE_LOOK_DIM, 0);
     if (brief && recommended)
-        rue_say(page, "More: rue show %s --details; all configurations: --json.",
+        rue_say(page, "More: %s show %s --details; all configurations: --json.", rue_program_name(),
                 rue_shell_word(findings->folder, word));
     if (brief && recommended) put_use(page, findings);
     return status;

@@ -91,10 +91,17 @@ def release():
     return path
 
 
+def found_first(program):
+    """A PATH on which a shell finds `program` by the name rue, which it then prints in commands."""
+    return f"{program.parent}:{os.environ['PATH']}"
+
+
 def clean_environment(**more):
     """Without this shell's RUE_*, launcher's and terminal variables, so that results do not depend on who runs the tests."""
     left_out = ("RUE_", "SLURM", "OMPI_", "PMI", "NO_COLOR", "COLUMNS", "TERM")
     kept = {k: v for k, v in os.environ.items() if not k.startswith(left_out)}
+    if PROGRAM:
+        kept["PATH"] = found_first(PROGRAM)
     return {**kept, "LC_ALL": "C.UTF-8", "COLUMNS": "100", **BUSY, **{k: str(v) for k, v in more.items()}}
 
 
@@ -104,14 +111,17 @@ class Rue:
     def __init__(self, program, folder):
         self.program, self.folder = program, folder
 
+    def environment(self, env):
+        return clean_environment(**{"PATH": found_first(self.program), **(env or {})})
+
     def __call__(self, *words, env=None, cwd=None, **more):
         return subprocess.run([str(self.program), *map(str, words)], cwd=cwd or self.folder, text=True, errors="replace",
-                              env=clean_environment(**(env or {})), capture_output=True, timeout=HANG_S,
+                              env=self.environment(env), capture_output=True, timeout=HANG_S,
                               stdin=subprocess.DEVNULL, **more)
 
     def start(self, *words, env=None, **more):
         return subprocess.Popen([str(self.program), *map(str, words)], cwd=self.folder, text=True, stdin=subprocess.DEVNULL,
-                                env=clean_environment(**(env or {})), stdout=subprocess.PIPE, stderr=subprocess.PIPE, **more)
+                                env=self.environment(env), stdout=subprocess.PIPE, stderr=subprocess.PIPE, **more)
 
 
 @pytest.fixture

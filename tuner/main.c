@@ -12,6 +12,7 @@
 #include "commands.h"
 #include "help.h"
 #include "interrupt.h"
+#include "program_name.h"
 #include "terminal.h"
 #include "unknown_settings.h"
 #include "utf8.h"
@@ -114,6 +115,7 @@ int main(int argc, char **argv)
     setvbuf(stderr, line, _IOLBF, sizeof line); /* one write per line, as several processes print */
     signal(SIGXFSZ, SIG_IGN);                   /* a file size limit becomes a write error */
     setlocale(LC_CTYPE, "");                    /* the terminal's characters; numbers keep the C format */
+    rue_program_name_find(argc > 0 ? argv[0] : "");
     if (argc < 2) return rue_help_show_examples(stderr), rue_status_exit_code(RUE_USAGE);
     const char *name = argv[1];
     rue_error error = {0};

@@ -11,6 +11,7 @@ import signal
 import socket
 import subprocess
 import sys
+import sysconfig
 import tempfile
 import threading
 import time
@@ -22,6 +23,7 @@ INTERRUPTED = (130, 143)  # exit codes
 TEMPORARY = "rue-tuner-"  # start of the names of folders that are removed at the end
 END_S = 60  # for writing the results after an interrupt
 INTERRUPTED_LINE = '{"op": "interrupted"}\n'  # rank 0 adds it to those of rue, for the other ranks
+BUNDLED = pathlib.Path(__file__).with_name("bin") / "rue"
 STUDY = threading.Lock()  # held while this process runs a study, or is the runner of one
 # What rue says of its next run
 AGAIN = re.compile(r"run the same (?:command|'rue tune')(?: again)?(?P<continues> to continue)?"
@@ -31,11 +33,16 @@ KEPT = re.compile(r"(?<=some space and )run again(; all stored trials are kept)"
 
 def find_program():
     """The path of rue: RUE_PROGRAM, the one in this package, or the one on PATH."""
-    bundled = pathlib.Path(__file__).with_name("bin") / "rue"
-    for path in (os.environ.get("RUE_PROGRAM"), bundled if bundled.exists() else None, shutil.which("rue")):
+    for path in (os.environ.get("RUE_PROGRAM"), BUNDLED if BUNDLED.exists() else None, shutil.which("rue")):
         if path:
             return str(path)
     raise TuneError("the program rue was not found: install the package rue-tuner, put rue on PATH, or set RUE_PROGRAM")
+
+
+def typed_name(program):
+    """What a user types to run `program`: of the one in this package, its console command. rue prints it in commands."""
+    command = pathlib.Path(sysconfig.get_path("scripts"), "rue")
+    return str(command) if program == str(BUNDLED) and command.exists() else program
 
 
 remover_inputs = set()  # held open by this process and by rue; several in several threads
@@ -83,7 +90,13 @@ class Relay(threading.Thread):
         self.start()
 
     def run(self):
+        sentence = ""  # "More: ...", which may be wrapped
         for line in self.pipe:
+            if sentence or line.startswith("More: "):
+                sentence += line
+                if not line.endswith("--json.\n"):
+                    continue
+                line, sentence = sentence, ""
             if line.startswith(("written: ", "More: ")) and TEMPORARY in line:
                 continue
             line = for_python(line, self.keeps)
@@ -212,18 +225,20 @@ class Run:
     Ctrl-C, or a signal to rue. `keeps` as in for_python."""
 
     def __init__(self, arguments, quiet, keeps=False):
-        self.arguments, self.quiet, self.keeps = [find_program(), *arguments], quiet, keeps
+        self.program, self.quiet, self.keeps = find_program(), quiet, keeps
+        self.arguments = [typed_name(self.program), *arguments]
         self.code, self.report, self.message, self.stack, self.interrupted = None, "", "", None, False
 
     def start(self, *more, pass_fds=()):
         held = list(remover_inputs)
         # A group of its own: Ctrl-C is for this process, which passes it on.
         try:
-            self.process = subprocess.Popen([*self.arguments, *more], stdin=subprocess.DEVNULL,
-                                            stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8",
-                                            errors="replace", start_new_session=True, pass_fds=[*pass_fds, *held])
+            self.process = subprocess.Popen([*self.arguments, *more], executable=self.program,
+                                            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                            encoding="utf-8", errors="replace", start_new_session=True,
+                                            pass_fds=[*pass_fds, *held])
         except OSError as error:
-            raise TuneError(f"cannot start the program rue, {self.arguments[0]}: {error.strerror}") from error
+            raise TuneError(f"cannot start the program rue, {self.program}: {error.strerror}") from error
         self.out = Relay(self.process.stdout, sys.stdout, not self.quiet, self.keeps)
         self.errors = Relay(self.process.stderr, sys.stderr, not self.quiet, self.keeps)
 
@@ -290,6 +305,5 @@ class Run:
 
 
 def main():
-    """The console command `rue` of the package."""
-    path = find_program()
-    os.execv(path, [path, *sys.argv[1:]])
+    """The console command `rue` of the package. The program names itself as it was typed."""
+    os.execv(find_program(), sys.argv)

@@ -3,6 +3,7 @@
 
 #include "commands.h"
 #include "findings_fill.h"
+#include "program_name.h"
 #include "ranking_options.h"
 #include "shell_quote.h"
 #include "store.h"
@@ -42,8 +43,8 @@ static void report_skipped(const struct rue_table *table)
         rue_terminal_print(
             stderr,
             "%s: skipped trials: %zu, shorter than the job. Only their study has the batch times to "
-            "predict it: use 'rue show STUDY'",
-            table->name, table->truncated);
+            "predict it: use '%s show STUDY'",
+            table->name, table->truncated, rue_program_name());
 }
 
 static rue_status analyze(const struct rue_table *table, const struct rue_options *options, rue_error *error)
@@ -71,8 +72,8 @@ static rue_status analyze(const struct rue_table *table, const struct rue_option
     rue_ranking_rules_close(&rules);
     const struct rue_report *shown = rue_options_flag(options, "json") ? &rue_report_json : &rue_report_table;
     if (status == RUE_OK && folder && !rue_options_flag(options, "quiet"))
-        rue_terminal_print(stderr, "written: %s/" RUE_STORE_FILE " and its reports; to see it: rue show %s",
-                           findings->folder, rue_shell_word(findings->folder, word));
+        rue_terminal_print(stderr, "written: %s/" RUE_STORE_FILE " and its reports; to see it: %s show %s",
+                           findings->folder, rue_program_name(), rue_shell_word(findings->folder, word));
     if (status == RUE_OK) status = shown->render(findings, &style, stdout, error);
     if (status == RUE_OK) status = rue_findings_check_recommended(findings, error);
     rue_findings_close(findings);

@@ -6,6 +6,7 @@
 #include "explanation.h"
 #include "json_document.h"
 #include "knob_list.h"
+#include "program_name.h"
 #include "prose.h"
 #include "record.h"
 #include "shell_quote.h"
@@ -137,9 +138,9 @@ static rue_status fail_unknown(const struct request *request, rue_error *error)
         return rue_fail(error, RUE_USAGE, "%s %s is not in %s, which has only %s", knobs->at[k]->name, value,
                         request->record->store, values);
     }
-    return rue_fail(error, RUE_USAGE,
-                    "%s is not in %s: give other values; to list all configurations: rue show --json %s",
-                    text, request->record->store, rue_shell_word(request->record->folder, word));
+    return rue_fail(
+        error, RUE_USAGE, "%s is not in %s: give other values; to list all configurations: %s show --json %s",
+        text, request->record->store, rue_program_name(), rue_shell_word(request->record->folder, word));
 }
 
 static rue_status fail_unmeasured(const struct request *request, size_t v, size_t config, rue_error *error)

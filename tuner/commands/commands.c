@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "program_name.h"
 #include "suggest.h"
 
 const struct rue_command *const rue_commands[] = {&rue_command_tune,
@@ -27,8 +28,9 @@ static rue_status fail_option(const char *name, rue_error *error)
     static const char *const known[] = {"--help", "--version"};
     char near[RUE_SUGGESTION_BYTES];
     rue_did_you_mean(name, known, sizeof known / sizeof *known, "", near);
-    return rue_fail(error, RUE_USAGE, "unknown option %s%s", name,
-                    *near ? near : "; give a command first, 'rue --help' lists them");
+    if (*near) return rue_fail(error, RUE_USAGE, "unknown option %s%s", name, near);
+    return rue_fail(error, RUE_USAGE, "unknown option %s; give a command first, '%s --help' lists them", name,
+                    rue_program_name());
 }
 
 rue_status rue_commands_find(const char *name, const struct rue_command **out, rue_error *error)
@@ -42,6 +44,7 @@ rue_status rue_commands_find(const char *name, const struct rue_command **out, r
     if (name[0] == '-') return fail_option(name, error);
     char near[RUE_SUGGESTION_BYTES];
     rue_did_you_mean(name, names, count, "", near);
-    return rue_fail(error, RUE_USAGE, "unknown command '%s'%s", name,
-                    *near ? near : "; 'rue --help' lists the commands");
+    if (*near) return rue_fail(error, RUE_USAGE, "unknown command '%s'%s", name, near);
+    return rue_fail(error, RUE_USAGE, "unknown command '%s'; '%s --help' lists the commands", name,
+                    rue_program_name());
 }

@@ -6,6 +6,7 @@
 #include "interrupt.h"
 #include "kept_findings.h"
 #include "output.h"
+#include "program_name.h"
 #include "shell_quote.h"
 #include "units.h"
 
@@ -59,8 +60,8 @@ static void note_files(const struct rue_study *study, bool shown)
     if (study->end.kept[0])
         rue_progress_note(setup->progress,
                           "kept the earlier result, %s: this run added %zu trials, too few to replace it. "
-                          "To see it: rue show %s",
-                          study->end.kept, study->ledger.run_trials,
+                          "To see it: %s show %s",
+                          study->end.kept, study->ledger.run_trials, rue_program_name(),
                           rue_shell_word(setup->place.folder, word));
 }
 

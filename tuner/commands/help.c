@@ -4,9 +4,18 @@
 
 #include "commands.h"
 #include "options.h"
+#include "program_name.h"
+#include "shell_quote.h"
 #include "wrap.h"
 
-enum { COMMANDS_AT = 14, OPTIONS_AT = 26, GROUPS_FROM = 16, DETAILS_BYTES = 2048, COMMANDS_MAX = 16 };
+enum {
+    COMMANDS_AT = 14,
+    OPTIONS_AT = 26,
+    GROUPS_FROM = 16,
+    DETAILS_BYTES = 2048,
+    COMMANDS_MAX = 16,
+    HINT_BYTES = 4 * RUE_SHELL_WORD_BYTES + 256
+};
 
 /* The next block of a command's details, which start at `*at`: a paragraph, its lines joined, or an example,
  * a line for a shell. False at the end. */
@@ -26,6 +35,23 @@ static bool next_block(const char **at, char *out, size_t bytes, bool *example)
     return true;
 }
 
+/* Prints the commands of an example or a hint, which begin with "rue", as they run here. */
+static void show_commands(const char *text, FILE *out)
+{
+    static const char name[] = "rue ", before[] = "'|\n";
+    char last = '\n';
+    for (const char *at = text; *at; at++) {
+        bool command = strchr(before, last) && strncmp(at, name, strlen(name)) == 0;
+        if (*at != ' ') last = *at;
+        if (!command) {
+            fputc(*at, out);
+            continue;
+        }
+        fputs(rue_program_name(), out);
+        at += strlen(name) - 2;
+    }
+}
+
 static void show_details(const char *details, int columns, FILE *out)
 {
     char text[DETAILS_BYTES];
@@ -34,7 +60,7 @@ static void show_details(const char *details, int columns, FILE *out)
         if (!after_example || !example) fputc('\n', out);
         after_example = example;
         if (example)
-            fprintf(out, "  %s", text); /* never broken, so that it can be pasted */
+            fputs("  ", out), show_commands(text, out); /* never broken, so that it can be pasted */
         else
             rue_wrap(out, text, columns, 0);
         fputc('\n', out);
@@ -79,15 +105,15 @@ static void show_options(const struct rue_command *command, bool whole, int colu
 
 void rue_help_show_command(const struct rue_command *command, bool whole, int columns, FILE *out)
 {
-    fprintf(out, "Usage: rue %s [OPTIONS]%s%s\n\n", command->name, *command->arguments ? " " : "",
-            command->arguments);
+    fprintf(out, "Usage: %s %s [OPTIONS]%s%s\n\n", rue_program_name(), command->name,
+            *command->arguments ? " " : "", command->arguments);
     rue_wrap(out, command->summary, columns, 0);
     fputc('\n', out);
     show_details(command->details, columns, out);
     show_options(command, whole, columns, out);
     if (whole) return;
-    char hint[80];
-    snprintf(hint, sizeof hint, "'rue help %s' explains the options.", command->name);
+    char hint[HINT_BYTES];
+    snprintf(hint, sizeof hint, "'%s help %s' explains the options.", rue_program_name(), command->name);
     fputc('\n', out);
     rue_wrap(out, hint, columns, 0);
     fputc('\n', out);
@@ -107,12 +133,12 @@ static void show_items(const char *heading, const char *const *items, int column
 
 void rue_help_show_examples(FILE *out)
 {
-    fputs("rue finds the data loader configuration that is good for all your models.\n\n"
-          "  rue tune photos/                    find the best batch size and workers\n"
-          "  rue compare photos/ photos.tensor   compare raw with preprocessed data\n"
-          "  rue check rue-out/photos            check whether a result still holds\n\n"
-          "'rue --help' lists the commands, 'rue help tune' explains one.\n",
-          out);
+    fputs("rue finds the data loader configuration that is good for all your models.\n\n", out);
+    show_commands("  rue tune photos/                    find the best batch size and workers\n"
+                  "  rue compare photos/ photos.tensor   compare raw with preprocessed data\n"
+                  "  rue check rue-out/photos            check whether a result still holds\n\n"
+                  "'rue --help' lists the commands, 'rue help tune' explains one.\n",
+                  out);
 }
 
 void rue_help_show(bool whole, int columns, FILE *out)
@@ -149,7 +175,7 @@ void rue_help_show(bool whole, int columns, FILE *out)
         commands[2 * i] = rue_commands[i]->name;
         commands[2 * i + 1] = rue_commands[i]->summary;
     }
-    fprintf(out, "Usage: rue COMMAND [OPTIONS] [ARGUMENTS]\n\n");
+    fprintf(out, "Usage: %s COMMAND [OPTIONS] [ARGUMENTS]\n\n", rue_program_name());
     rue_wrap(out, "Finds the data loader configuration that is good for all your models, by regret.", columns,
              0);
     fputc('\n', out);
@@ -159,13 +185,16 @@ void rue_help_show(bool whole, int columns, FILE *out)
         show_items("Exit codes", codes, columns, out);
     }
     fputc('\n', out);
-    rue_wrap(out,
-             whole ? "Results are in rue-out/<data>: recommendation.json, trials.csv, and study.db, from "
-                     "which the same command "
-                     "continues."
-                   : "'rue COMMAND --help' lists the options of a command. 'rue help' and 'rue help COMMAND' "
-                     "are the manual. "
-                     "Start with: rue tune FOLDER",
-             columns, 0);
+    char hint[HINT_BYTES] =
+        "Results are in rue-out/<data>: recommendation.json, trials.csv, and study.db, from "
+        "which the same command continues.";
+    const char *name = rue_program_name();
+    if (!whole)
+        snprintf(
+            hint, sizeof hint,
+            "'%s COMMAND --help' lists the options of a command. '%s help' and '%s help COMMAND' are the "
+            "manual. Start with: %s tune FOLDER",
+            name, name, name, name);
+    rue_wrap(out, hint, columns, 0);
     fputc('\n', out);
 }

@@ -5,8 +5,11 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "catalogue.h"
 #include "files.h"
+#include "program_name.h"
 #include "shell_quote.h"
 #include "store.h"
 
@@ -47,6 +50,11 @@ rue_status rue_data_advise(rue_status status, const char *path, rue_error *error
     rue_error advice = {0};
     char word[RUE_SHELL_WORD_BYTES];
     if (status != RUE_DATA) return status;
+    struct rue_profile model;
+    if (access(path, F_OK) != 0 && rue_catalogue_find(path, &model, NULL) == RUE_OK)
+        rue_fail(&advice, status, "%s is a model, not data: separate models by commas, --model A,%s", path,
+                 path);
+    if (advice.message[0]) return *error = advice, status;
     rue_shell_word(path, word);
     const struct contents found = count_files(path);
     if (found.image) return status;
@@ -57,10 +65,11 @@ rue_status rue_data_advise(rue_status status, const char *path, rue_error *error
                  "-exec mogrify -format jpg {} +), or write a runner (rue tune --runner)",
                  path, found.images, found.ending, word, found.ending);
     else if (found.study && !found.other_files)
-        rue_fail(&advice, status, "%s is the folder of a study, not data; to see its result: rue show %s",
-                 path, word);
+        rue_fail(&advice, status, "%s is the folder of a study, not data; to see its result: %s show %s",
+                 path, rue_program_name(), word);
     else if (found.studies_below && !found.other_files)
-        rue_fail(&advice, status, "%s holds studies, not data; to list them: rue list %s", path, word);
+        rue_fail(&advice, status, "%s holds studies, not data; to list them: %s list %s", path,
+                 rue_program_name(), word);
     if (advice.message[0]) *error = advice;
     return status;
 }

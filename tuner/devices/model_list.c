@@ -5,6 +5,7 @@
 
 #include "architecture.h"
 #include "catalogue.h"
+#include "program_name.h"
 
 static size_t count_models(const struct rue_model_list *list)
 {
@@ -27,8 +28,8 @@ static rue_status find_profile(const struct rue_model_list *list, size_t index, 
     if (status != RUE_OK || out->consumer != RUE_CONSUMER_CUDA) return status;
     return rue_fail(error, RUE_USAGE,
                     "--device %s: batch times of this machine's GPU are unknown before they are measured: "
-                    "'rue calibrate MODELS --device %s' writes a table of them, to list with --device FILE",
-                    list->device, list->device);
+                    "'%s calibrate MODELS --device %s' writes a table of them, to list with --device FILE",
+                    list->device, rue_program_name(), list->device);
 }
 
 static bool has_times(const struct rue_profile *profile)

@@ -8,15 +8,17 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "json_file.h"
+#include "program_name.h"
 #include "shell_quote.h"
 #include "suggest.h"
 #include "units.h"
 #include "utf8.h"
 #include "wrap.h"
 
-enum { SHOWN_VALUES_AT = 20, SETTINGS_BYTES_MAX = 1 << 20, SUFFIXES_FROM = 1000000 };
+enum { SHOWN_VALUES_AT = 20, SETTINGS_BYTES_MAX = 1 << 20, SUFFIXES_FROM = 1000000, LIST_BYTES = 256 };
 
 static const char default_origin[] = "default";
 
@@ -272,12 +274,14 @@ static rue_status fail_unknown_option(const struct rue_command *command, const c
     char near[RUE_SUGGESTION_BYTES];
     if (*rue_did_you_mean(typed, names, command->option_count + 1, "--", near))
         return rue_fail(error, RUE_USAGE, "unknown option --%s%s", typed, near);
-    return rue_fail(error, RUE_USAGE, "unknown option --%s; 'rue %s --help' lists the options", typed,
-                    command->name);
+    return rue_fail(error, RUE_USAGE, "unknown option --%s; '%s %s --help' lists the options", typed,
+                    rue_program_name(), command->name);
 }
 
-/* Reads one "--name", "--name=value" or "--name value"; `*at` moves to the last word that was read. */
-static rue_status read_flag(struct rue_options *options, int argc, char **argv, int *at, rue_error *error)
+/* Reads one "--name", "--name=value" or "--name value"; `*at` moves to the last word that was read. `*list`:
+ * the option, if that word is a list. */
+static rue_status read_flag(struct rue_options *options, int argc, char **argv, int *at,
+                            const struct rue_option **list, rue_error *error)
 {
     char name[64];
     const char *typed = argv[*at] + 2, *equals = strchr(typed, '=');
@@ -286,6 +290,7 @@ static rue_status read_flag(struct rue_options *options, int argc, char **argv, 
         const struct rue_option *option = &options->command->options[i];
         if (!option_has_name(option, name)) continue;
         const char *text = equals ? equals + 1 : NULL;
+        if (option->kind == RUE_OPTION_LIST || option->kind == RUE_OPTION_SETTINGS) *list = option;
         if (!text && option->kind == RUE_OPTION_FLAG) text = "true";
         if (!text && ++*at < argc) text = argv[*at];
         if (!text)
@@ -299,8 +304,8 @@ static rue_status read_flag(struct rue_options *options, int argc, char **argv, 
 static rue_status fail_arguments(const struct rue_command *command, const char *fault, const char *word,
                                  rue_error *error)
 {
-    return rue_fail(error, RUE_USAGE, "%s%.200s%s (usage: rue %s%s%s)", fault, word, *word ? "'" : "",
-                    command->name, *command->arguments ? " " : "", command->arguments);
+    return rue_fail(error, RUE_USAGE, "%s%.200s%s (usage: %s %s%s%s)", fault, word, *word ? "'" : "",
+                    rue_program_name(), command->name, *command->arguments ? " " : "", command->arguments);
 }
 
 /* As many arguments as the usage has words, or any number where a word is repeated. */
@@ -310,6 +315,30 @@ static int most_arguments(const char *usage)
     if (strstr(usage, "...")) return RUE_ARGUMENTS_MAX;
     for (; *usage; usage += strcspn(usage, " "), usage += strspn(usage, " ")) words++;
     return words;
+}
+
+/* Whether a word behind "--batch-size 32" is one more value of the list, and not a file. */
+static bool is_further_value(const struct rue_option *option, const char *word)
+{
+    if (!*word || access(word, F_OK) == 0) return false;
+    for (size_t i = 0; option->words && option->words[i]; i++)
+        if (strcmp(option->words[i], word) == 0) return true;
+    return !word[strspn(word, "0123456789.,")];
+}
+
+/* Reports the values of a list, from `list` on, that spaces separate. */
+static rue_status fail_list(const struct rue_option *option, char **list, char **end, rue_error *error)
+{
+    char values[2][LIST_BYTES] = {"", ""};
+    for (size_t used = 0; list < end && (used == 0 || is_further_value(option, *list)); list++) {
+        const char *equals = strncmp(*list, "--", 2) == 0 ? strchr(*list, '=') : NULL;
+        const char *word = equals ? equals + 1 : *list;
+        snprintf(values[0] + used, LIST_BYTES - used, "%s%s", used ? " " : "", word);
+        snprintf(values[1] + used, LIST_BYTES - used, "%s%s", used ? "," : "", word);
+        used = strlen(values[0]);
+    }
+    return rue_fail(error, RUE_USAGE, "--%s %s: the values of a list are separated by commas: --%s %s",
+                    option->name, values[0], option->name, values[1]);
 }
 
 static rue_status add_argument(struct rue_options *options, const char *word, rue_error *error)
@@ -339,6 +368,7 @@ static rue_status read_command_line(struct rue_options *options, int argc, char 
                                     rue_error *error)
 {
     bool only_arguments = false;
+    const struct rue_option *list = NULL; /* whose value is the last word */
     rue_status status = RUE_OK;
     for (int i = 0; i < argc; i++)
         if (strcmp(argv[i], "--") == 0)
@@ -348,15 +378,18 @@ static rue_status read_command_line(struct rue_options *options, int argc, char 
     if (*help) return RUE_OK;
     for (int i = 0; status == RUE_OK && i < argc; i++) {
         const char *word = argv[i];
+        if (!only_arguments && list && is_further_value(list, word))
+            return fail_list(list, argv + i - 1, argv + argc, error);
+        list = NULL;
         if (only_arguments || word[0] != '-' || !word[1]) {
             status = add_argument(options, word, error);
         } else if (strcmp(word, "--") == 0) {
             only_arguments = true;
         } else if (word[1] != '-') {
-            return rue_fail(error, RUE_USAGE, "unknown option %s; 'rue %s --help' lists the options", word,
-                            options->command->name);
+            return rue_fail(error, RUE_USAGE, "unknown option %s; '%s %s --help' lists the options", word,
+                            rue_program_name(), options->command->name);
         } else {
-            status = read_flag(options, argc, argv, &i, error);
+            status = read_flag(options, argc, argv, &i, &list, error);
         }
     }
     return status == RUE_OK ? check_arguments(options, error) : status;

@@ -11,6 +11,7 @@
 
 #include "folder_lock.h"
 #include "job_time.h"
+#include "program_name.h"
 #include "rank.h"
 #include "shell_quote.h"
 #include "study_opening.h"
@@ -44,22 +45,22 @@ static rue_status find_store(const char *path, struct rue_record *record, rue_er
     struct stat info;
     char word[RUE_SHELL_WORD_BYTES];
     if (stat(path, &info) != 0)
-        return rue_fail(error, RUE_DATA, "cannot open %s: %s; to find studies below a folder: rue list DIR",
-                        path, strerror(errno));
+        return rue_fail(error, RUE_DATA, "cannot open %s: %s; to find studies below a folder: %s list DIR",
+                        path, strerror(errno), rue_program_name());
     bool folder = S_ISDIR(info.st_mode);
     rue_status status = find_place(path, folder, record, error);
     if (status != RUE_OK) return status;
     const char *ending = strrchr(path, '.');
     if (!folder && ending && strcasecmp(ending, ".csv") == 0)
-        return rue_fail(error, RUE_STORE, "%s is not a study; to rank a CSV table: rue analyze %s", path,
-                        rue_shell_word(path, word));
+        return rue_fail(error, RUE_STORE, "%s is not a study; to rank a CSV table: %s analyze %s", path,
+                        rue_program_name(), rue_shell_word(path, word));
     if (!folder || access(record->store, F_OK) == 0) return RUE_OK;
     if (errno != ENOENT)
         return rue_fail(error, RUE_STORE, "cannot open %s: %s; make the folder readable", record->store,
                         strerror(errno));
     return rue_fail(error, RUE_DATA,
-                    "%s is not a study (it has no " RUE_STORE_FILE "); to find studies below it: rue list %s",
-                    path, rue_shell_word(path, word));
+                    "%s is not a study (it has no " RUE_STORE_FILE "); to find studies below it: %s list %s",
+                    path, rue_program_name(), rue_shell_word(path, word));
 }
 
 /* ---- the last run ---- */

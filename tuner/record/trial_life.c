@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "job_time.h"
+#include "program_name.h"
 #include "shell_quote.h"
 
 /* The first and the last number, for the message. */
@@ -24,8 +25,9 @@ static rue_status find_trial(const struct rue_record *record, uint64_t id, struc
     if (!count) return rue_fail(error, RUE_USAGE, "--trial %" PRIu64 ": %s has no trials", id, record->store);
     return rue_fail(error, RUE_USAGE,
                     "--trial %" PRIu64 ": %s has no such trial, only %" PRIu64 " from %" PRIu64 " to %" PRIu64
-                    "; to list them: rue show %s --trials",
-                    id, record->store, count, first, last, rue_shell_word(record->store, word));
+                    "; to list them: %s show %s --trials",
+                    id, record->store, count, first, last, rue_program_name(),
+                    rue_shell_word(record->store, word));
 }
 
 /* Ranked again, the variants are in another order than those of the last run. */

@@ -1,7 +1,7 @@
 #!/bin/sh
 # manual.sh RUE: prints the manual, rue(1): what 'rue help' and 'rue help COMMAND' print.
 rue=$1
-export COLUMNS=70 LC_ALL=C
+export COLUMNS=70 LC_ALL=C PATH="$(dirname "$rue"):$PATH" # so that its name is "rue"
 
 # What is a blank line or begins with a dot or an apostrophe would be a request, and a backslash an escape.
 plain() {

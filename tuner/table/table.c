@@ -12,6 +12,7 @@
 #include "array.h"
 #include "csv_field.h"
 #include "hash.h"
+#include "program_name.h"
 #include "shell_quote.h"
 #include "suggest.h"
 #include "utf8.h"
@@ -44,8 +45,8 @@ static rue_status load_csv(const char *path, const char *name, char **out, size_
     if (strcmp(path, "-") == 0) return read_stream(stdin, name, out, bytes, error);
     if (stat(path, &info) == 0 && S_ISDIR(info.st_mode))
         return rue_fail(error, RUE_DATA,
-                        "%s is a folder, not a CSV table; to show a study's folder: rue show %s", path,
-                        rue_shell_word(path, word));
+                        "%s is a folder, not a CSV table; to show a study's folder: %s show %s", path,
+                        rue_program_name(), rue_shell_word(path, word));
     FILE *file = fopen(path, "re");
     if (!file) return rue_fail(error, RUE_DATA, "cannot open %s: %s", path, strerror(errno));
     rue_status status = read_stream(file, name, out, bytes, error);

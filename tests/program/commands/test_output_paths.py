@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from conftest import expect_failure, flat, make_table
+from conftest import clean_environment, expect_failure, flat, make_table
 
 TABLE = make_table(["ape"], [16, 32], [0, 2], lambda m, b, w: 1000 + 7 * b + 90 * w)
 CSV = "mode,model,batch_size,num_workers,time_s\nraw,ape,16,0,1\nraw,ape,32,0,2\n"
@@ -87,6 +87,26 @@ def command(text, start):
     found = re.search(start + r" (?P<words>.*)", flat(text))
     assert found, text
     return shlex.split(found["words"].split("; all conf")[0])
+
+
+def test_a_command_names_the_program_as_it_was_started(rue, script):
+    """rue, where a shell finds it by that name; else the path by which it was started."""
+    (rue.folder / "bin").mkdir()
+    (rue.folder / "bin/rue").write_text("#!/bin/sh\nexit 9\n")
+    (rue.folder / "bin/rue").chmod(0o755)
+    link = rue.folder / "a b"
+    link.symlink_to(rue.program)
+    other = f"{rue.folder / 'bin'}:/usr/bin:/bin"
+    words = ["tune", "--runner", script(TABLE).command, "--strategy", "grid", "--quiet", "--out", "out"]
+    for path, argv0, shown in ((f"{rue.program.parent}:/usr/bin:/bin", rue.program, "rue"), ("/usr/bin:/bin", rue.program, str(rue.program)),
+                               (other, rue.program, str(rue.program)), (other, "./a b", "'./a b'"), (other, "rue", str(rue.program))):
+        environment = clean_environment(PATH=path)
+        done = subprocess.run([str(argv0), *words], executable=rue.program, cwd=rue.folder, env=environment, capture_output=True, text=True)
+        hint = re.search("More: (.*? show .*?);", flat(done.stdout))[1]
+        assert hint == f"{shown} show out --details", done.stdout
+        assert subprocess.run(hint, shell=True, cwd=rue.folder, env=environment, stdout=subprocess.DEVNULL).returncode == 0
+        help = subprocess.run([str(argv0), "help", "show"], executable=rue.program, cwd=rue.folder, env=environment, capture_output=True, text=True)
+        assert help.stdout.startswith(f"Usage: {shown} show ") and f"\n  {shown} show rue-out/photos\n" in help.stdout, help.stdout
 
 
 @pytest.mark.parametrize("name", NAMES)

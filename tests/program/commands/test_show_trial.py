@@ -198,12 +198,14 @@ def test_a_runner_that_the_command_line_does_not_name_is_not_in_the_command(rue,
 
 
 def test_the_command_of_a_trial_repeats_it(rue, photos):
-    words = ["--batch-size", "4", "--num-workers", "0,1", "--model", "sleep:1ms/batch", "--mode", "raw", "--no-shuffle", "--seed", "7"]
+    words = ["--batch-size", "4", "--num-workers", "0,1", "--model", "sleep:1ms/batch", "--mode", "raw", "--no-shuffle", "--seed", "7",
+             "--knob", "read=batch"]
     assert rue("tune", photos, *words, "--quiet", "--out", "out", "--budget", "5m", "--strategy", "grid").returncode == 0
     number = next(number for number, row in read_rows(rue).items() if row["measure"] == "joint")
     trial, text = show_trial(rue, number, "--json"), show_trial(rue, number)
     command = shlex.split(trial["command"])
     assert " ".join(text.split()).endswith(f"To repeat it: {' '.join(trial['command'].split())}") and command[:2] == ["rue", "tune"]
+    assert command[command.index("--knob") + 1] == "read=batch"
     again = rue(*command[1:], "--out", "again", "--quiet", "--strategy", "grid", "--budget", "5m", "--mode", "raw")
     assert again.returncode == 0, again.stderr
     with sqlite3.connect(rue.folder / "again/study.db") as db:
