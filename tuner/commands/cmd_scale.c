@@ -34,7 +34,7 @@ static const struct rue_option options_table[] = {
      .more = "With none, batches are loaded and not consumed."},
     {RUE_STUDY_OPTION_DEVICE},
     {"images", RUE_OPTION_COUNT, "N", NULL, "images in each trial [one epoch, at most 4096]", .min = 1,
-     .max = UINT64_C(1) << 40},
+     .max = RUE_STUDY_JOB_MAX},
     {RUE_OPTION_RANK},
     {RUE_OPTION_WORLD_SIZE},
     {"budget", RUE_OPTION_BUDGET, "LIMIT", "5m", "limit of the whole run, such as 300s or 500trials"},

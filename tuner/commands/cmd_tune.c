@@ -19,7 +19,7 @@
 #include "units.h"
 
 /* Keeps batches * largest batch size within the limit of --images. */
-enum { BATCHES_MAX = 1 << 24, WORKERS_MAX = 65536 };
+enum { BATCHES_MAX = 1 << 24, WORKERS_MAX = 65536, EPOCHS_MAX = 100000 };
 
 /* The default budget, as a share of the table's time. */
 #define TABLE_SHARE 0.1
@@ -39,7 +39,7 @@ static const struct rue_option options_table[] = {
      .more = "Preprocessed data are tensors that are only read. Raw data alone are compared with a "
              "preprocessed sample of themselves."},
     {"images", RUE_OPTION_COUNT, "N", NULL, "images in the job to tune for [one epoch]", .min = 1,
-     .max = UINT64_C(1) << 40},
+     .max = RUE_STUDY_JOB_MAX},
     {"budget", RUE_OPTION_BUDGET, "LIMIT", NULL, "time for the whole run, such as 5m [2m]",
      .more = "500trials limits the trials instead. With --table it is a share of the time of "
              "the whole table [10%]."},
@@ -68,6 +68,8 @@ static const struct rue_option options_table[] = {
      .group = RUE_GROUP_SPACE, .usual = "no limit"},
     {RUE_STUDY_OPTION_MAX_MEMORY},
 
+    {"epochs", RUE_OPTION_COUNT, "N", NULL, "length of the job in epochs [1]", .min = 1, .max = EPOCHS_MAX,
+     .group = RUE_GROUP_JOB, .usual = "1", .more = "It replaces --images: N times the images of the data."},
     {"batches", RUE_OPTION_COUNT, "N", NULL, "length of the job in largest batches", .min = 1,
      .max = BATCHES_MAX, .group = RUE_GROUP_JOB, .usual = "from --images",
      .more = "It replaces --images: N times the largest batch size."},
@@ -136,6 +138,7 @@ static struct rue_study_goal read_tune_goal(const struct rue_options *options)
         .data.map = rue_options_text(options, "map"),
         .data.modes = {[RUE_RAW] = mode != 2, [RUE_PREPROCESSED] = mode != 1},
         .job.batches = rue_options_number(options, "batches"),
+        .job.epochs = rue_options_number(options, "epochs"),
         .data.sample_images = rue_options_number(options, "sample"),
         .search.minimise = (enum rue_goal)rue_options_word(options, "goal"),
         .search.max_first_batch_ns = rue_options_number(options, "max-first-batch"),
@@ -197,14 +200,25 @@ static rue_status compare(struct rue_study *study, const struct rue_options *opt
 /* A flag for the length of the job overrides a setting for it. */
 static rue_status choose_job(const struct rue_options *options, struct rue_study_goal *goal, rue_error *error)
 {
-    if (!goal->job.images || !goal->job.batches) return RUE_OK;
-    bool by_images = rue_options_given(options, "images");
-    if (by_images == rue_options_given(options, "batches"))
-        return rue_fail(error, RUE_USAGE,
-                        "%s %" PRIu64 " and %s %" PRIu64 " both set the length of the job: give one",
-                        rue_options_origin(options, "images"), goal->job.images,
-                        rue_options_origin(options, "batches"), goal->job.batches);
-    *(by_images ? &goal->job.batches : &goal->job.images) = 0;
+    const struct {
+        const char *name;
+        uint64_t *value;
+    } lengths[] = {
+        {"images", &goal->job.images}, {"batches", &goal->job.batches}, {"epochs", &goal->job.epochs}};
+    enum { LENGTHS = sizeof lengths / sizeof *lengths };
+    bool typed = false;
+    size_t chosen = LENGTHS;
+    for (size_t i = 0; i < LENGTHS; i++) typed |= rue_options_given(options, lengths[i].name);
+    for (size_t i = 0; i < LENGTHS; i++) {
+        if (typed && !rue_options_given(options, lengths[i].name)) *lengths[i].value = 0;
+        if (!*lengths[i].value) continue;
+        if (chosen < LENGTHS)
+            return rue_fail(error, RUE_USAGE,
+                            "%s %" PRIu64 " and %s %" PRIu64 " both set the length of the job: give one",
+                            rue_options_origin(options, lengths[chosen].name), *lengths[chosen].value,
+                            rue_options_origin(options, lengths[i].name), *lengths[i].value);
+        chosen = i;
+    }
     return RUE_OK;
 }
 
@@ -256,6 +270,7 @@ static rue_status check_table(const struct rue_options *options, struct rue_stud
         {goal->loader.workload.batch_dtype != RUE_FLOAT32, "--batch-dtype", "the table's times are fixed"},
         {rue_workload_trains(&goal->loader.workload), "--transform", "the table's times are fixed"},
         {goal->search.minimise != RUE_GOAL_TIME, "--goal", "the table has only times of whole jobs"},
+        {goal->job.epochs, "--epochs", "the table does not say how many images an epoch has"},
         {goal->search.max_first_batch_ns, "--max-first-batch", "the table has only times of whole jobs"},
     };
     for (size_t i = 0; i < sizeof conflicts / sizeof *conflicts; i++)

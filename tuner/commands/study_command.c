@@ -35,6 +35,7 @@ static void add_space(struct defaults *defaults, const struct rue_study_setup *s
     const struct rue_knobs *knobs = setup->space.knobs;
     char value[RUE_KNOB_TEXT_BYTES];
     for (size_t k = 0; k < knobs->count; k++) {
+        if (!rue_study_shows_knob(setup, k)) continue;
         for (int i = 0; i < setup->space.count[k]; i++) {
             rue_knob_format(knobs->at[k], setup->space.values[k][i], value);
             append_word(defaults->knobs[k], sizeof defaults->knobs[k], value);

@@ -15,6 +15,9 @@
 struct rue_recommendation;
 struct rue_recommended;
 
+/* The most images of a job that an option may ask for. */
+#define RUE_STUDY_JOB_MAX (UINT64_C(1) << 40)
+
 /* The default budget. */
 #define RUE_STUDY_BUDGET_NS (120 * RUE_NS_PER_S)
 
@@ -55,8 +58,9 @@ struct rue_study_goal {
         bool curves;
     } space;
     struct {
-        uint64_t images;     /* J; 0: one epoch, or `batches` */
+        uint64_t images;     /* J; 0: `batches`, or `epochs` */
         uint64_t batches;    /* J in batches of the largest size in the space; 0: not used */
+        uint64_t epochs;     /* J in epochs of the first data; 0: one */
         uint64_t epoch_most; /* limit of J if it is one epoch; 0: none */
     } job;
     struct {

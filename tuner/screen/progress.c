@@ -11,7 +11,7 @@
 #include "utf8.h"
 #include "wrap.h"
 
-enum { TEXT_BYTES = 6144, PLAIN_PERIOD_S = 5, LEAST_COLUMNS = 2 };
+enum { TEXT_BYTES = 6144, PLAIN_PERIOD_S = 5, LEAST_COLUMNS = 2, COUNT_BYTES = 160 };
 
 struct rue_progress rue_progress_open(bool quiet)
 {
@@ -59,6 +59,15 @@ static void format_clean(const struct rue_progress *progress, char out[TEXT_BYTE
     rue_utf8_clean(text, progress->unicode, out, TEXT_BYTES);
 }
 
+static void replace_line(struct rue_progress *progress, const char *text)
+{
+    erase_line(progress);
+    fputs(text, stderr);
+    fflush(stderr);
+    progress->line_columns = rue_utf8_width(text);
+    rue_interrupt_set_line(true);
+}
+
 void rue_progress_show(struct rue_progress *progress, const char *format, ...)
 {
     if (progress->quiet) return;
@@ -72,12 +81,26 @@ void rue_progress_show(struct rue_progress *progress, const char *format, ...)
         fprintf(stderr, "%s\n", text);
         return;
     }
-    erase_line(progress);
     rue_utf8_shorten(text, line_columns() - 1, progress->unicode, cut, sizeof cut);
-    fputs(cut, stderr);
-    fflush(stderr);
-    progress->line_columns = rue_utf8_width(cut);
-    rue_interrupt_set_line(true);
+    replace_line(progress, cut);
+}
+
+void rue_progress_show_whole(struct rue_progress *progress, const char *const *texts, size_t count)
+{
+    if (progress->quiet) return;
+    char text[TEXT_BYTES] = "";
+    bool fits = false;
+    for (size_t i = 0; i < count && !fits; i++) {
+        rue_utf8_clean(texts[i], progress->unicode, text, sizeof text);
+        fits = !progress->terminal || rue_utf8_width(text) < line_columns();
+    }
+    progress->shown_ns = rue_clock_now_ns();
+    if (!progress->terminal)
+        fprintf(stderr, "%s\n", text);
+    else if (fits)
+        replace_line(progress, text);
+    else
+        erase_line(progress);
 }
 
 void rue_progress_count(struct rue_progress *progress, const char *doing, uint64_t done, uint64_t total)
@@ -88,12 +111,15 @@ void rue_progress_count(struct rue_progress *progress, const char *doing, uint64
         progress->count_first = done;
     }
     if (!rue_progress_due(progress) || done == progress->count_first) return;
-    char left[RUE_UNIT_TEXT_BYTES];
+    char left[RUE_UNIT_TEXT_BYTES], texts[3][COUNT_BYTES];
     double elapsed = (double)(rue_clock_now_ns() - progress->count_start_ns) / 1e9;
     double rate = (double)(done - progress->count_first) / elapsed;
     rue_format_duration((uint64_t)((double)(total - done) / rate * 1e9), left, sizeof left);
-    rue_progress_show(progress, "%s: %" PRIu64 " of %" PRIu64 ", %.0f/s, %s left", doing, done, total, rate,
-                      left);
+    snprintf(texts[0], COUNT_BYTES, "%s: %" PRIu64 " of %" PRIu64 ", %.0f/s, %s left", doing, done, total,
+             rate, left);
+    snprintf(texts[1], COUNT_BYTES, "%" PRIu64 " of %" PRIu64 ", %s left", done, total, left);
+    snprintf(texts[2], COUNT_BYTES, "%s left", left);
+    rue_progress_show_whole(progress, (const char *const[]){texts[0], texts[1], texts[2]}, 3);
 }
 
 void rue_progress_note(struct rue_progress *progress, const char *format, ...)

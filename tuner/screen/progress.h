@@ -21,7 +21,11 @@ struct rue_progress rue_progress_open(bool quiet);
 /* Whether the next update is due: every 0.1 s on a terminal, every 5 s elsewhere. */
 bool rue_progress_due(struct rue_progress *progress);
 
-/* Shows the text now, cut to the terminal's current width. */
+/* Shows the first of the texts that fits the terminal's current width; nothing if none does. Where no line
+ * is redrawn, the first. */
+void rue_progress_show_whole(struct rue_progress *progress, const char *const *texts, size_t count);
+
+/* Shows the text now; the middle of one that is too wide is left out, as suits a path at its end. */
 void rue_progress_show(struct rue_progress *progress, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 

@@ -1,5 +1,6 @@
 #include "plan_text.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -15,7 +16,13 @@
 #include "watch.h"
 #include "wrap.h"
 
-enum { VALUES_AT = 20, LINE_BYTES = RUE_STUDY_MODELS_MAX * (RUE_MODEL_NAME_BYTES + 2) };
+enum {
+    VALUES_AT = 20,
+    LINE_BYTES = RUE_STUDY_MODELS_MAX * (RUE_MODEL_NAME_BYTES + 2),
+    NAME_BYTES = 256,
+    BEST_BYTES = RUE_CONFIG_TEXT_BYTES + 64,
+    PROGRESS_BYTES = 2 * (NAME_BYTES + BEST_BYTES) + RUE_MODEL_NAME_BYTES
+};
 
 /* A line of the plan, collected and then written wrapped. */
 struct line {
@@ -62,6 +69,11 @@ static void list_values(struct line *line, const struct rue_study_setup *setup, 
         rue_knob_format(space->knobs->at[knob], space->values[knob][i], value);
         add_part(line, "%s%s", i ? ", " : "", value);
     }
+}
+
+bool rue_study_shows_knob(const struct rue_study_setup *setup, size_t knob)
+{
+    return setup->space.knobs->at[knob]->always_shown || rue_study_hello(setup)->varies[knob];
 }
 
 const char *rue_study_option_name(const struct rue_knob_info *knob, char out[RUE_KNOB_TEXT_BYTES])
@@ -165,7 +177,9 @@ void rue_study_show_plan(const struct rue_study_setup *setup, const struct rue_s
         write_line(&line, "data", style, out);
     }
     char loaders[RUE_DEPLOYMENT_TEXT_BYTES];
-    add_part(&line, "%s images%s%s", rue_format_count(setup->variants[0].job_images, count, sizeof count),
+    add_part(&line, "%s images", rue_format_count(setup->variants[0].job_images, count, sizeof count));
+    if (setup->goal.job.epochs > 1) add_part(&line, " (%" PRIu64 " epochs)", setup->goal.job.epochs);
+    add_part(&line, "%s%s",
              rue_deployment_say(&setup->goal.loader.deployment, &setup->goal.loader.workload, " ", loaders),
              rue_study_assumes_job(setup) ? " (assumed: the table does not say; set --images)" : "");
     for (size_t i = 0; i < numbers->count; i++)
@@ -175,6 +189,7 @@ void rue_study_show_plan(const struct rue_study_setup *setup, const struct rue_s
         add_part(&line, "%s%s", m ? ", " : "", setup->models[m].name);
     write_line(&line, "models", style, out);
     for (size_t k = 0; k < setup->space.knobs->count; k++) {
+        if (!rue_study_shows_knob(setup, k)) continue;
         list_values(&line, setup, k);
         write_line(&line, rue_study_option_name(setup->space.knobs->at[k], name), style, out);
     }
@@ -200,9 +215,14 @@ void rue_study_show_plan(const struct rue_study_setup *setup, const struct rue_s
     write_line(&line, "cost", style, out);
 }
 
-/* "best so far 128/2 (regret 1.8 %)", the mean regret; "" before anything is ranked. */
+/* The best configuration so far, in three lengths; "" before anything is ranked or predicted. */
+struct best_text {
+    char full[BEST_BYTES], middle[BEST_BYTES], brief[BEST_BYTES];
+};
+
+/* "best so far 128/2 (regret 1.8 %)", the mean regret. */
 static void describe_best(const struct rue_study_setup *setup, const struct rue_study_ledger *ledger,
-                          size_t variant, char *out, size_t bytes)
+                          size_t variant, struct best_text *out)
 {
     struct rue_cost_matrix *matrix;
     struct rue_selection *selection = NULL;
@@ -211,22 +231,27 @@ static void describe_best(const struct rue_study_setup *setup, const struct rue_
     rue_status status = rue_ranking_rules_select(&setup->goal.search.rules, matrix, &selection, NULL);
     rue_cost_matrix_close(matrix);
     if (status == RUE_OK && selection->recommended != RUE_NONE) {
+        double regret = 100 * selection->rows[selection->recommended].mean_regret_ratio;
         rue_config_label(&setup->configs[selection->recommended], label);
-        snprintf(out, bytes, "best so far %s (regret %.1f %%)", label,
-                 100 * selection->rows[selection->recommended].mean_regret_ratio);
+        snprintf(out->full, BEST_BYTES, "best so far %s (regret %.1f %%)", label, regret);
+        snprintf(out->middle, BEST_BYTES, "%s best, regret %.1f %%", label, regret);
+        snprintf(out->brief, BEST_BYTES, "%s, regret %.1f %%", label, regret);
     }
     rue_selection_close(selection);
 }
 
-/* "best so far 128/2, no other more than 1.8 points better", "" before the strategy predicts anything. */
-static void describe_claim(const struct rue_study_setup *setup, void *state, char *out, size_t bytes)
+/* "best so far 128/2, no other more than 1.8 points better" */
+static void describe_claim(const struct rue_study_setup *setup, void *state, struct best_text *out)
 {
     struct rue_claim claim;
     char label[RUE_CONFIG_TEXT_BYTES];
+    const char *at_most = setup->progress->unicode ? "≤" : "<=";
     if (!setup->plan.strategy->interim || !setup->plan.strategy->interim(state, &claim)) return;
+    double bound = rue_prose_bound_percent(claim.bound_ratio);
     rue_config_label(&setup->configs[claim.config], label);
-    snprintf(out, bytes, "best so far %s, no other more than %.1f points better", label,
-             rue_prose_bound_percent(claim.bound_ratio));
+    snprintf(out->full, BEST_BYTES, "best so far %s, no other more than %.1f points better", label, bound);
+    snprintf(out->middle, BEST_BYTES, "%s best, others %s %.1f points better", label, at_most, bound);
+    snprintf(out->brief, BEST_BYTES, "%s, %s %.1f pt", label, at_most, bound);
 }
 
 /* Expected seconds of the remaining trials. */
@@ -242,29 +267,51 @@ static double rest_s(const struct rue_study_setup *setup, const struct rue_study
     return fmin(left_s, done > all / 10 ? spent_s / done * rest : setup->plan.expected_s * rest / all);
 }
 
+/* Whole sentences for terminals of any width, the longest first. */
+static void show_texts(struct rue_progress *progress, const struct best_text *best, const char *name,
+                       const char *trials, const char *last, const char *left)
+{
+    char texts[6][PROGRESS_BYTES];
+    const char *all[6], *colon = name[0] ? ": " : "", *space = name[0] ? " " : "";
+    size_t count = 0;
+    for (size_t i = 0; i < 6; i++) all[i] = texts[i];
+    if (!best->full[0]) {
+        snprintf(texts[count++], PROGRESS_BYTES, "%s: %s, %s left", trials, last, left);
+        snprintf(texts[count++], PROGRESS_BYTES, "%s, %s left", trials, left);
+    } else {
+        snprintf(texts[count++], PROGRESS_BYTES, "%s: %s, %s left%s %s%s%s", trials, last, left,
+                 name[0] ? ";" : ",", name, colon, best->full);
+        snprintf(texts[count++], PROGRESS_BYTES, "%s%s%s, %s, %s left", name, space, best->middle, trials,
+                 left);
+        snprintf(texts[count++], PROGRESS_BYTES, "%s%s%s, %s left", name, space, best->middle, left);
+        snprintf(texts[count++], PROGRESS_BYTES, "%s%s%s, %s", name, space, best->brief, left);
+        snprintf(texts[count++], PROGRESS_BYTES, "%s, %s", best->brief, left);
+    }
+    snprintf(texts[count++], PROGRESS_BYTES, "%s left", left);
+    rue_progress_show_whole(progress, all, count);
+}
+
 /* Trials are counted, because trial numbers mean rows of trials.csv. */
 void rue_study_show_progress(const struct rue_study_setup *setup, const struct rue_study_ledger *ledger,
                              void *state, struct rue_study_cell cell, uint64_t run_start_ns)
 {
     size_t most = setup->goal.search.budget.trials, done = ledger->answered;
     if (done > 1 && !rue_progress_due(setup->progress)) return;
-    char total[64] = "", best[160] = "", label[RUE_CONFIG_TEXT_BYTES], left[RUE_UNIT_TEXT_BYTES];
+    struct best_text best = {0};
+    char total[64] = "", label[RUE_CONFIG_TEXT_BYTES], left[RUE_UNIT_TEXT_BYTES], trials[128],
+         last[PROGRESS_BYTES], name[NAME_BYTES];
     const struct rue_variant *data = &setup->variants[cell.variant].variant;
-    describe_claim(setup, state, best, sizeof best);
+    describe_claim(setup, state, &best);
     if (!rue_study_predicts(setup)) {
-        describe_best(setup, ledger, cell.variant, best, sizeof best);
+        describe_best(setup, ledger, cell.variant, &best);
         snprintf(total, sizeof total, " of %zu", setup->plan.trials);
     } else if (most)
         snprintf(total, sizeof total, " of at most %zu", most + done - ledger->run_trials);
     rue_config_label(&setup->configs[cell.config], label);
     double left_s = rest_s(setup, ledger, (double)(rue_study_spent_ns(setup, ledger) - run_start_ns) / 1e9);
-    const char *name = setup->host.recording ? data->path : rue_mode_names[data->mode];
-    bool several = setup->variant_count > 1 && best[0];
-    rue_progress_show(setup->progress, "%zu%s trial%s: %.60s %s %s, %s left%s%.60s%s%.58s", done, total,
-                      done == 1 && !total[0] ? "" : "s", name, setup->models[cell.model].name, label,
-                      rue_format_duration((uint64_t)(left_s * 1e9), left, sizeof left),
-                      several   ? "; "
-                      : best[0] ? ", "
-                                : "",
-                      several ? name : "", several ? ": " : "", best);
+    rue_format_duration((uint64_t)(left_s * 1e9), left, sizeof left);
+    snprintf(name, sizeof name, "%s", setup->host.recording ? data->path : rue_mode_names[data->mode]);
+    snprintf(trials, sizeof trials, "%zu%s trial%s", done, total, done == 1 && !total[0] ? "" : "s");
+    snprintf(last, sizeof last, "%s %s %s", name, setup->models[cell.model].name, label);
+    show_texts(setup->progress, &best, setup->variant_count > 1 ? name : "", trials, last, left);
 }

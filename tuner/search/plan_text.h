@@ -5,6 +5,9 @@
 #include "report.h"
 #include "study_ledger.h"
 
+/* Whether the plan shows the knob: the loader has it. */
+bool rue_study_shows_knob(const struct rue_study_setup *setup, size_t knob);
+
 /* The option of a knob: "batch-size". */
 const char *rue_study_option_name(const struct rue_knob_info *knob, char out[RUE_KNOB_TEXT_BYTES]);
 

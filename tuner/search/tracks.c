@@ -118,11 +118,19 @@ struct rue_flight rue_study_make_flight(const struct rue_study_setup *setup, con
 
 void rue_study_mark_partial(struct rue_study *study, const char *why)
 {
+    const struct rue_study_ledger *ledger = &study->ledger;
     char all[48] = "";
+    bool joint = false;
+    for (size_t i = 0; i < ledger->row_count; i++) joint |= ledger->rows[i].trial.measure == RUE_JOINT;
     if (!rue_study_predicts(&study->setup)) snprintf(all, sizeof all, " of %zu", study->setup.plan.trials);
     study->outcome.partial = true;
-    snprintf(study->outcome.partial_reason, sizeof study->outcome.partial_reason, "%s after %zu%s trials",
-             why, study->ledger.answered, all);
+    char *out = study->outcome.partial_reason;
+    size_t bytes = sizeof study->outcome.partial_reason;
+    if (ledger->answered)
+        snprintf(out, bytes, "%s after %zu%s trial%s%s", why, ledger->answered, all,
+                 ledger->answered == 1 && !all[0] ? "" : "s", joint ? "" : " of the loader or a model alone");
+    else
+        snprintf(out, bytes, "%s before the first trial", why);
 }
 
 /* Records the costs that a probe shows. True if rue_study_check_smallest now knows more: after the first

@@ -15,6 +15,7 @@
 #include "model.h"
 #include "note.h"
 #include "prepare.h"
+#include "program_name.h"
 #include "sampler.h"
 #include "shards.h"
 #include "source.h"
@@ -62,12 +63,14 @@ static rue_status check_epoch(const struct rue_study_setup *setup, const struct 
     if (strcmp(variant->workload.cache, RUE_CACHE_COLD) != 0 || variant->job_images <= epoch) return RUE_OK;
     bool own = variant->workload.remote_ranks || setup->goal.loader.deployment.numbers.count;
     uint64_t images = own ? epoch : variant->opened.images;
-    return rue_fail(
-        error, RUE_USAGE,
-        "%s has %s images, too few for a cold job of %s, because repeated images come from memory; give "
-        "--images %" PRIu64 " or less, or --cache warm or as-is",
-        variant->variant.path, rue_format_count(images, has, sizeof has),
-        rue_format_count(variant->job_images * loaders, job, sizeof job), images);
+    char shorter[64] = "remove --epochs";
+    if (setup->goal.job.epochs <= 1)
+        snprintf(shorter, sizeof shorter, "give --images %" PRIu64 " or less", images);
+    return rue_fail(error, RUE_USAGE,
+                    "%s has %s images, too few for a cold job of %s, because repeated images come from "
+                    "memory; %s, or give --cache warm or as-is",
+                    variant->variant.path, rue_format_count(images, has, sizeof has),
+                    rue_format_count(variant->job_images * loaders, job, sizeof job), shorter);
 }
 
 /* A sample is one file, and too small for a rank whose others are elsewhere. */
@@ -117,6 +120,30 @@ static void note_bound_rank(const struct rue_study_setup *setup, struct rue_open
                  online);
 }
 
+/* Fixes the length of the job, the same for all variants. */
+static rue_status fix_job(struct rue_study_setup *setup, struct rue_study_variant *variant, rue_error *error)
+{
+    const struct rue_study_goal *goal = &setup->goal;
+    const struct rue_deployment *deployment = &goal->loader.deployment;
+    uint64_t epochs = goal->job.epochs ? goal->job.epochs : 1, own = rue_study_hello(setup)->images;
+    if (deployment->numbers.count) variant->workload.world_size = (int)rue_deployment_most_ranks(deployment);
+    bool whole = deployment->numbers.count && strcmp(variant->workload.cache, RUE_CACHE_WARM) == 0,
+         is_own = !goal->data.count && own; /* the runner knows its job */
+    uint64_t most = is_own ? 0 : rue_study_share(setup, goal->job.epoch_most),
+             epoch = is_own  ? own
+                     : whole ? variant->opened.images
+                             : epoch_images(variant);
+    if (epochs > 1 && epoch > RUE_STUDY_JOB_MAX / epochs)
+        return rue_fail(error, RUE_USAGE,
+                        "--epochs: %" PRIu64 " epochs of %" PRIu64 " images are too long a job; give fewer",
+                        epochs, epoch);
+    variant->job_images = setup->requested_images ? setup->requested_images
+                          : setup->variant_count  ? setup->variants[0].job_images
+                          : most && most < epoch  ? most
+                                                  : epochs * epoch;
+    return RUE_OK;
+}
+
 /* Lets the runner open a variant, and fixes the workload of its trials. */
 static rue_status open_variant(struct rue_study_setup *setup, struct rue_study_variant *variant,
                                rue_error *error)
@@ -151,15 +178,8 @@ static rue_status open_variant(struct rue_study_setup *setup, struct rue_study_v
         memcpy(variant->variant.dtype, variant->opened.dtype, sizeof variant->variant.dtype);
     if (!variant->opened.digest[0])
         snprintf(variant->opened.digest, sizeof variant->opened.digest, "%" PRIu64, variant->opened.images);
-    const struct rue_deployment *deployment = &goal->loader.deployment;
-    if (deployment->numbers.count) variant->workload.world_size = (int)rue_deployment_most_ranks(deployment);
-    bool whole = deployment->numbers.count && strcmp(variant->workload.cache, RUE_CACHE_WARM) == 0;
-    uint64_t most = rue_study_share(setup, goal->job.epoch_most),
-             epoch = whole ? variant->opened.images : epoch_images(variant);
-    variant->job_images = setup->requested_images ? setup->requested_images
-                          : setup->variant_count  ? setup->variants[0].job_images
-                          : most && most < epoch  ? most
-                                                  : epoch;
+    status = fix_job(setup, variant, error);
+    if (status != RUE_OK) return status;
     setup->variant_count++;
     return goal->data.count ? check_epoch(setup, variant, error) : RUE_OK;
 }
@@ -331,7 +351,8 @@ static rue_status choose_runner_data(struct rue_study_setup *setup, rue_error *e
 {
     const struct rue_hello *hello = rue_study_hello(setup);
     if (!hello->variant_count)
-        return rue_fail(error, RUE_USAGE, "give the data to tune for, such as a folder: rue tune DATA");
+        return rue_fail(error, RUE_USAGE, "give the data to tune for, such as a folder: %s tune DATA",
+                        rue_program_name());
     size_t checked = find_checked_variant(hello, setup->goal.search.checked);
     for (size_t i = 0; i < hello->variant_count; i++) {
         if (!setup->goal.data.modes[hello->variants[i].mode] || (checked != RUE_NONE && i != checked))
@@ -429,14 +450,9 @@ static rue_status check_made_with(const struct rue_study_setup *setup, rue_error
 
 rue_status rue_study_open_data(struct rue_study_setup *setup, rue_error *error)
 {
-    const struct rue_study_goal *goal = &setup->goal;
-    const struct rue_hello *hello = rue_study_hello(setup);
     rue_status status = RUE_OK;
-    for (size_t i = 0; status == RUE_OK && i < setup->chosen_count; i++) {
+    for (size_t i = 0; status == RUE_OK && i < setup->chosen_count; i++)
         status = open_variant(setup, &setup->variants[i], error);
-        if (!goal->data.count && !setup->requested_images && hello->images)
-            setup->variants[i].job_images = hello->images;
-    }
     if (status == RUE_OK) status = check_made_with(setup, error);
     return status == RUE_OK ? add_ranks(setup, error) : status;
 }

@@ -1,6 +1,7 @@
 """rue show and rue list: what has been measured, without measuring or writing anything."""
 import json
 import os
+import re
 import shutil
 import signal
 import sqlite3
@@ -8,7 +9,7 @@ import sqlite3
 import pytest
 
 import wording
-from conftest import edit_store, expect_failure, finish, has_answer, make_table, read_json, stop, without_maps
+from conftest import edit_store, expect_failure, finish, has_answer, make_table, read_json, stop, wait_until, without_maps
 
 MODELS = ["ape", "bee", "cow"]
 TABLE = make_table(MODELS, [16, 32, 64], [0, 2, 4], lambda m, b, w: 1000 + 7 * abs(b - 40) + 90 * abs(w - MODELS.index(m)))
@@ -78,6 +79,16 @@ def test_show_prints_the_result_of_interrupted_and_resumed_runs(rue, script):
     assert "Partial" not in rue("show", "out").stdout
     told = json.loads(rue("show", "out", "--json").stdout)
     assert told["partial"] is False and told["partial_reason"] is None
+
+
+def test_trials_that_measure_no_cell_are_called_so(rue, script):
+    """Else the sentence about cells that were not measured would contradict their number."""
+    one = script(TABLE, delay_s=0.4)
+    process = rue.start("tune", "--runner", one.command, "--quiet", "--out", "out", "--strategy", "duel")
+    wait_until(lambda: len(one.requests()) >= 3, process)
+    assert stop(process, signal.SIGINT)[0] == 130 and one.joint() == []
+    reason = json.loads(rue("show", "out", "--json").stdout)["partial_reason"]
+    assert re.fullmatch(r"interrupted after \d+ trials? of the loader or a model alone", reason), reason
 
 
 def test_a_study_without_a_ranking_yet_is_not_infeasible(rue, script):

@@ -96,16 +96,32 @@ def test_a_terminal_gets_colour_and_a_line_that_is_redrawn(terminal, script):
     assert screen.lines()[-1].startswith("written: ")
 
 
-@pytest.mark.parametrize("columns", [40, 60, 90])
-def test_progress_is_cut_in_its_middle(terminal, script, columns):
-    """What remains of it are how many trials were made, and the best so far."""
-    seen = []
-    code, screen, _, _ = terminal(columns, "tune", "--runner", script(MANY, delay_s=0.02).command, "--budget", "10m",
-                                  watch=lambda screen, resize: seen.append(last_line(screen)))
-    trials = [line for line in seen if re.match(r"\d+ of 150", line)]
-    assert code == 0 and trials and all(text_width(line) < columns for line in trials), trials
-    assert any(re.search(r"\d+/\d \(regret .* %\)$", line) for line in trials), trials
-    assert screen.overflows == []
+TRIALS, LEFT, DATA = r"\d+(?: of (?:at most )?\d+)? trials?", r"(?:[\d.]+ (?:h|m|s|ms|us|ns) ?)+", "(?:raw|preprocessed)"
+MEASURED = [rf"{TRIALS}: raw .+ \d+/\d, {LEFT} left(, best so far \d+/\d \(regret [\d.]+ %\))?",
+            rf"\d+/\d best, regret [\d.]+ %(, {TRIALS})?, {LEFT} left", rf"\d+/\d, regret [\d.]+ %, {LEFT}",
+            rf"({TRIALS}, )?{LEFT} left"]
+PREDICTED = [rf"{TRIALS}: {DATA} .+ \d+/\d, {LEFT} left(; {DATA}: best so far \d+/\d, no other more than [\d.]+ points better)?",
+             rf"{DATA} \d+/\d best, others ≤ [\d.]+ points better(, {TRIALS})?, {LEFT} left",
+             rf"({DATA} )?\d+/\d, ≤ [\d.]+ pt, {LEFT}", rf"({TRIALS}, )?{LEFT} left"]
+
+
+@pytest.mark.parametrize("strategy, sentences, bests", [
+    ("grid", MEASURED, {100: MEASURED[0], 80: MEASURED[1], 60: MEASURED[1], 40: MEASURED[1], 30: MEASURED[2]}),
+    ("duel", PREDICTED, {120: PREDICTED[0], 80: PREDICTED[1], 60: PREDICTED[1], 40: PREDICTED[2], 30: PREDICTED[2]})])
+def test_progress_is_a_whole_sentence_at_any_width(terminal, script, strategy, sentences, bests):
+    """The longest that fits: nothing is cut out of it, which could turn its meaning round."""
+    variants = [dict(path=mode, mode=mode, format="scripted") for mode in ("raw", "preprocessed")][:1 + (strategy == "duel")]
+    table = make_table(NAMES[:2], [16, 32, 64, 128], [0, 1, 2, 4], lambda m, b, w: 1000 + b + 100 * w * len(m))
+    runner = script(table, delay_s=0.03, hello=dict(variants=variants)).command
+    for columns, best in bests.items():
+        seen = []
+        code, screen, _, _ = terminal(columns, "tune", "--runner", runner, "--budget", "70trials", "--strategy", strategy, "--fresh",
+                                      watch=lambda screen, resize: seen.append(last_line(screen)))
+        lines = [line for line in seen if re.match(rf"({DATA} )?\d+[/ ]", line) and not re.search("models|means|configurations", line)]
+        assert code == 0 and lines and all(text_width(line) < columns for line in lines), lines
+        assert columns < 40 or screen.overflows == [], "tables need 40 columns"
+        wrong = [line for line in lines if not any(re.fullmatch(sentence, line) for sentence in sentences)]
+        assert wrong == [] and any(re.fullmatch(best, line) and re.search(r"best|≤|regret", line) for line in lines), (columns, wrong, lines)
 
 
 def last_line(screen):
@@ -117,7 +133,7 @@ def test_a_window_that_is_resized_shows_no_remains(terminal, script, sizes):
     first, *later = sizes
 
     def watch(screen, resize):
-        if later and re.match(r"\d+ of \d", last_line(screen)) and len(seen) % 3 == 2:
+        if later and last_line(screen).endswith("left") and len(seen) % 3 == 2:
             resize(later.pop(0))
         seen.append(1)
 

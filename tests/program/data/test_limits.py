@@ -33,8 +33,10 @@ def test_a_job_of_batches_counts_the_largest_batches(rue, tune):
     assert recommendation(rue, "small")["job_images"] == 56
 
 
-def test_a_job_of_images_and_of_batches_is_too_much(tune):
+def test_a_job_has_one_length(rue, tune):
     expect_failure(tune("--batches", "7", "--images", "100"), 2, "--images 100", "--batches 7", "give one")
+    expect_failure(tune("--epochs", "2", "--images", "500"), 2, "--images 500 and --epochs 2 both set the length of the job: give one")
+    expect_failure(rue("tune", "--table", "times.csv", "--epochs", "2"), 2, "--epochs cannot be used with --table", "how many images an epoch has")
     expect_failure(tune(env=dict(RUE_BATCHES="7", RUE_IMAGES="100")), 2, "RUE_IMAGES 100", "RUE_BATCHES 7")
     done = tune("--images", "64", "--dry-run", env=dict(RUE_BATCHES="7"))
     assert done.returncode == 0 and "64 images" in done.stdout, "a flag wins over a setting"

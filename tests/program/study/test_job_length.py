@@ -1,4 +1,5 @@
 """rue tune: for which lengths of the job the answer is another one."""
+import csv
 import importlib.util
 import re
 
@@ -6,7 +7,7 @@ import jsonschema
 import pytest
 
 import wording
-from conftest import ROOT, make_table, read_json
+from conftest import ROOT, error_line, expect_failure, make_table, read_json, read_plan
 
 
 def recommendation(rue, folder="out"):
@@ -53,6 +54,34 @@ def test_a_study_of_another_length_agrees_with_the_prediction(rue, tune, images,
     assert tune("--images", images, "--out", "out").returncode == 0
     assert recommendation(rue)["config"]["num_workers"] == workers
     assert [told[3] for told in intervals(recommendation(rue))] == [0, 2, 4]
+
+
+@pytest.mark.parametrize("epochs, workers", [(1, 2), (2, 4), (20, 4)])
+def test_a_job_of_several_epochs_is_as_many_times_the_data(rue, tune, epochs, workers):
+    assert read_plan(tune("--epochs", epochs, "--dry-run"))["job"] == f"{epochs * 1000:,} images" + f" ({epochs} epochs)" * (epochs > 1)
+    assert tune("--epochs", epochs, "--out", "out").returncode == 0
+    found = recommendation(rue)
+    assert (found["job_images"], found["config"]["num_workers"]) == (epochs * 1000, workers)
+
+
+def test_epochs_are_those_of_the_first_data(rue, photos):
+    """Of rue's own loader, which loads the images again in each epoch. A typed length replaces that of the settings."""
+    assert rue("prepare", photos, "few.tensor", "--subset", "0:16").returncode == 0
+    (rue.folder / "rue.json").write_text('{"images": 5}')
+    words = ["--epochs", "3", "--model", "none", "--batch-size", "8", "--num-workers", "0,1", "--strategy", "grid", "--out", "out"]
+    done = rue("compare", photos, "few.tensor", *words)
+    assert done.returncode == 0, done.stderr
+    parts = read_json(rue.folder / "out/recommendation.json")["recommendations"]
+    assert [part["job_images"] for part in parts] == [144, 144]
+    with open(rue.folder / "out/trials.csv") as file:
+        assert {row["images"] for row in csv.DictReader(file) if row["measure"] == "joint" and row["status"] == "ok"} == {"144"}
+    done = rue("tune", photos, "--mode", "raw", "--cache", "cold", *words[:-1], "cold")
+    assert done.returncode == 0 or "remove --epochs" in error_line(done), done.stderr
+
+
+def test_too_many_epochs_are_refused(rue, script):
+    done = rue("tune", "--runner", script(make_table(["ape"], [10], [0, 2], per_image), images=2 ** 30).command, "--epochs", "100000")
+    expect_failure(done, 2, "--epochs: 100000 epochs of 1073741824 images are too long a job; give fewer")
 
 
 def test_one_answer_for_all_lengths_gets_no_sentence(rue, tune):
