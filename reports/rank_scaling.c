@@ -161,8 +161,9 @@ static void say_knee(struct rue_page *page, const struct rue_findings *findings,
                 "%%)",
                 knee->ranks, 100 * knee->efficiency);
     if (next)
-        rue_say(page, "%s%.0f ranks give %.2f times the rate of %.0f (efficiency %.0f" RUE_NO_BREAK "%%): %s",
-                curve->knee ? "; " : "", next->ranks, next->rate / knee->rate, knee->ranks,
+        rue_say(page, "%s%.0f ranks give %s times the rate of %.0f (efficiency %.0f" RUE_NO_BREAK "%%): %s",
+                curve->knee ? "; " : "", next->ranks,
+                rue_format_times(next->rate / knee->rate, count, sizeof count), knee->ranks,
                 100 * next->efficiency, explain_fall(findings, &curves[1], next));
     rue_say(page, "%s.", next ? "" : ", and more were not measured");
 }

@@ -180,7 +180,9 @@ static size_t find_fastest(const struct compared *compared)
 static void say_gain(struct rue_page *page, const struct compared *compared, size_t best)
 {
     const struct rue_comparison *comparison = compared->with_first[best];
-    rue_say(page, ": %.2f times as fast as ", comparison->mean_speedup_ratio);
+    char times[RUE_UNIT_TEXT_BYTES];
+    rue_say(page, ": %s times as fast as ",
+            rue_format_times(comparison->mean_speedup_ratio, times, sizeof times));
     rue_say_variant(page, compared->findings, &compared->findings->variants[0]);
     if (comparison->row_count > 1) rue_say(page, " (geometric mean over %zu models)", comparison->row_count);
     rue_verdict_payback(page, comparison, "; making it ");
@@ -331,7 +333,8 @@ static rue_status render_json(const struct rue_findings *findings, const struct 
         "format:t job_images:n common_config:o common_predicted:b variants:o comparisons:o answer:o "
         "partial:b low_confidence:b",
         "rue.compare/2", findings->variants[0].job.images,
-        common ? rue_json_config(&common->matrix->configs[common->selection->recommended]) : json_null(),
+        common ? rue_json_config(&common->matrix->configs[common->selection->recommended])
+               : json_null(),
         common && rue_findings_basis(&common->selection->rows[common->selection->recommended]) ==
                       RUE_BASIS_PREDICTED,
         rue_page_json_table(&page), comparisons_json(&compared), rue_page_json_text(&answer),

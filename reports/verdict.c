@@ -230,10 +230,13 @@ static void say_ratio(struct rue_page *page, const struct rue_variant_findings *
     const char *basis = !row->repeats || !best->repeats     ? ", predicted"
                         : row->predicted || best->predicted ? ", from short runs"
                                                             : "";
-    rue_say(page, "%.2f" NB "times as fast%s%s", gain->ratio, baseline[0] ? " as " : "", baseline);
+    char times[3][RUE_UNIT_TEXT_BYTES];
+    rue_say(page, "%s" NB "times as fast%s%s", rue_format_times(gain->ratio, times[0], sizeof *times),
+            baseline[0] ? " as " : "", baseline);
     if (variant->goal != RUE_GOAL_TIME) rue_say(page, " in %s", rue_goal_words[variant->goal]);
-    rue_say(page, " (%.3g" NB "%%" NB "CI %.2f" NB "to" NB "%.2f%s). ", 100 * gain->confidence, gain->low,
-            gain->high, basis);
+    rue_say(page, " (%.3g" NB "%%" NB "CI %s" NB "to" NB "%s%s). ", 100 * gain->confidence,
+            rue_format_times(gain->low, times[1], sizeof *times),
+            rue_format_times(gain->high, times[2], sizeof *times), basis);
 }
 
 /* For a gain that is not proven. */

@@ -1,5 +1,6 @@
 /* Whether batches whose size changes beat batches of a fixed size. */
 #include "prose.h"
+#include "units.h"
 #include "verdict.h"
 
 #define NB RUE_NO_BREAK
@@ -52,13 +53,16 @@ void rue_verdict_batches(struct rue_page *page, const struct rue_findings *findi
         return;
     }
     const struct rue_ranking_row *rows = variant->selection->rows;
+    char times[3][RUE_UNIT_TEXT_BYTES];
     const char *weakness = find_weakness(&rows[other], &rows[fixed]);
     bool proven = !weakness[0] && sizes->changed >= sizes->kept && rue_speedup_is_proven(&gain);
     rue_say(page,
-            " %s the best fixed ones: %s is %.2f" NB "times as fast as %s (%.3g" NB "%%" NB "CI %.2f" NB
-            "to" NB "%.2f%s).",
-            proven ? "beat" : "are not proven to beat", labels[0], gain.ratio, labels[1], 100 * confidence,
-            gain.low, gain.high, weakness);
+            " %s the best fixed ones: %s is %s" NB "times as fast as %s (%.3g" NB "%%" NB "CI %s" NB "to" NB
+            "%s%s).",
+            proven ? "beat" : "are not proven to beat", labels[0],
+            rue_format_times(gain.ratio, times[0], sizeof *times), labels[1], 100 * confidence,
+            rue_format_times(gain.low, times[1], sizeof *times),
+            rue_format_times(gain.high, times[2], sizeof *times), weakness);
     if (sizes->kept)
         rue_say(page, " The sizes changed in only %zu of %zu trials.", sizes->changed,
                 sizes->changed + sizes->kept);

@@ -70,10 +70,13 @@ void rue_verdict_comparison(struct rue_page *page, const struct rue_comparison *
         min = fmin(min, comparison->rows[i].speedup_ratio);
         max = fmax(max, comparison->rows[i].speedup_ratio);
     }
-    rue_say(page, "Preprocessed data make the job %.2f times as fast", comparison->mean_speedup_ratio);
+    char times[3][RUE_UNIT_TEXT_BYTES];
+    rue_say(page, "Preprocessed data make the job %s times as fast",
+            rue_format_times(comparison->mean_speedup_ratio, times[0], sizeof *times));
     if (comparison->row_count > 1)
-        rue_say(page, " (geometric mean over %zu models; from %.2f to %.2f)", comparison->row_count, min,
-                max);
+        rue_say(page, " (geometric mean over %zu models; from %s to %s)", comparison->row_count,
+                rue_format_times(min, times[1], sizeof *times),
+                rue_format_times(max, times[2], sizeof *times));
     rue_say(page, ".");
     say_price(page, comparison);
 }

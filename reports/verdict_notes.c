@@ -106,11 +106,11 @@ static void say_late(struct rue_page *page, const struct rue_variant_findings *v
 void rue_verdict_slow_rank(struct rue_page *page, const struct rue_variant_findings *variant)
 {
     const struct rue_slow_rank_findings *slow = &variant->slow_rank;
+    char times[RUE_UNIT_TEXT_BYTES];
     if (!(slow->slower_ratio > 0)) return;
     rue_say(page,
-            "Rank %" PRIu64
-            " (%s) sets the time: it takes %.2g times as long as the median of the others: %s.",
-            slow->rank, slow->node, slow->slower_ratio, slow->cause);
+            "Rank %" PRIu64 " (%s) sets the time: it takes %s times as long as the median of the others: %s.",
+            slow->rank, slow->node, rue_format_times(slow->slower_ratio, times, sizeof times), slow->cause);
 }
 
 void rue_verdict_above(struct rue_page *page, const struct rue_variant_findings *variant, bool brief)
@@ -357,9 +357,13 @@ static void say_simulated(struct rue_page *page, const struct rue_findings *find
     const char *device = findings->runner.consumer;
     bool slept = false;
     for (size_t v = 0; v < findings->variant_count; v++) slept |= findings->variants[v].trials.meant_ns > 0;
-    if (slept)
-        rue_say(page, "Models of the catalogue are simulated: they sleep as long as they take%s%s. ",
-                device[0] ? " on " : "", device);
+    if (slept && device[0])
+        rue_say(page, "Models of the catalogue are simulated: they sleep as long as they take on %s. ",
+                device);
+    else if (slept)
+        rue_say(
+            page,
+            "Models of the catalogue are simulated: each sleeps as long as its name says a batch takes. ");
     else if (device[0])
         rue_say(page, "Model times are those of %s. ", device);
     bool imported = strcmp(findings->runner.measured_with, "imported") == 0;

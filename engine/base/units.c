@@ -126,3 +126,10 @@ const char *rue_format_count(uint64_t count, char *out, size_t bytes)
     out[used] = 0;
     return out;
 }
+
+const char *rue_format_times(double ratio, char *out, size_t bytes)
+{
+    snprintf(out, bytes, ratio < 9.995 ? "%.2f" : ratio < 99.95 ? "%.1f" : "%.0f", ratio);
+    if (strcmp(out, "1.00") == 0 && ratio != 1) snprintf(out, bytes, "%.3f", ratio);
+    return out;
+}

@@ -35,6 +35,9 @@ const char *rue_format_scaled(uint64_t number, char *out, size_t bytes);
 /* "9,469". */
 const char *rue_format_count(uint64_t count, char *out, size_t bytes);
 
+/* How many times as long or as fast: "1.31", "12.4"; "1.004" where "1.00" would hide a difference. */
+const char *rue_format_times(double ratio, char *out, size_t bytes);
+
 enum { RUE_UNIT_TEXT_BYTES = 32 };
 
 #endif

@@ -105,11 +105,17 @@ def compare(folder, config):
     return [found.get(name) for name in ("time_ratio", "time_ratio_low", "time_ratio_high", "confidence")]
 
 
+def times(ratio):
+    """How many times as fast, for the user: 1.004 where 1.00 would hide a difference."""
+    text = f"{ratio:.2f}"
+    return f"{ratio:.3f}" if text == "1.00" and ratio != 1 else text
+
+
 def interval(ratio):
     """The confidence interval of a ratio, for the user; empty if it has none."""
     if not ratio.get("low_ratio"):
         return ""
-    return f" ({100 * ratio['confidence']:.0f} % CI {ratio['low_ratio']:.2f} to {ratio['high_ratio']:.2f})"
+    return f" ({100 * ratio['confidence']:.0f} % CI {times(ratio['low_ratio'])} to {times(ratio['high_ratio'])})"
 
 
 def sentence(gain):
@@ -117,9 +123,9 @@ def sentence(gain):
     if gain is None:
         return "What a change to rue.Loader gains is unknown: one of the two loaders could not be measured."
     workers = [gain[name]["num_workers"] for name in ("loader_config", "dataloader_config")]
-    text = (f"rue.Loader is {gain['speedup_ratio']:.2f} times as fast as the DataLoader{interval(gain)}, with "
+    text = (f"rue.Loader is {times(gain['speedup_ratio'])} times as fast as the DataLoader{interval(gain)}, with "
             f"num_workers {workers[0]} and {workers[1]}, the best of each")
     own = gain["as_it_is"]
     if own:
-        text += f"; {own['speedup_ratio']:.2f} times as fast as the DataLoader as it is{interval(own)}"
+        text += f"; {times(own['speedup_ratio'])} times as fast as the DataLoader as it is{interval(own)}"
     return text + ". One has threads, the other processes: their best num_workers may differ."

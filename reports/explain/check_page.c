@@ -5,28 +5,38 @@
 #include "json_document.h"
 #include "prose.h"
 #include "section.h"
+#include "units.h"
+#include "verdict.h"
 
 static const double times_differ_ratio = 1.2;
+
+bool rue_check_is_disturbed(const struct rue_check *check)
+{
+    return rue_findings_is_doubtful(&(struct rue_findings){.changes = check->changes});
+}
 
 static void say_trials(struct rue_page *page, const struct rue_check *check)
 {
     double ratio = check->findings.time_ratio;
+    char times[RUE_UNIT_TEXT_BYTES];
     rue_say(page, check->findings.whole_jobs
                       ? " Whole jobs were measured on every model."
                       : " Only a few trials fitted the budget, not whole jobs on every model.");
     if (ratio >= times_differ_ratio || ratio <= 1 / times_differ_ratio)
-        rue_say(page, " Trials take %.2f times as long here.", ratio);
+        rue_say(page, " Trials take %s times as long here.", rue_format_times(ratio, times, sizeof times));
 }
 
 /* Adds nothing if no baseline was measured. */
 static void say_check_gain(struct rue_page *page, const struct rue_check *check)
 {
-    char label[RUE_CONFIG_TEXT_BYTES];
+    char label[RUE_CONFIG_TEXT_BYTES], times[3][RUE_UNIT_TEXT_BYTES];
     const struct rue_speedup *gain = &check->gain;
     if (gain->confidence == 0) return;
     rue_config_label(&check->baseline, label);
-    rue_say(page, " It is %.2f times as fast as %s, %s (%.3g %% CI %.2f to %.2f).", gain->ratio,
-            check->baseline_name, label, 100 * gain->confidence, gain->low, gain->high);
+    rue_say(page, " It is %s times as fast as %s, %s (%.3g %% CI %s to %s).",
+            rue_format_times(gain->ratio, times[0], sizeof *times), check->baseline_name, label,
+            100 * gain->confidence, rue_format_times(gain->low, times[1], sizeof *times),
+            rue_format_times(gain->high, times[2], sizeof *times));
 }
 
 /* Trials of other configurations may have failed as well. */
@@ -45,6 +55,17 @@ static void say_failed(struct rue_page *page, const struct rue_check *check, con
     rue_say(page, "does not hold here: %s failed.", config);
 }
 
+/* What disturbed the check: without it, the answer would seem surer than it is. */
+static void say_caveat(struct rue_page *page, const struct rue_check *check)
+{
+    const struct rue_findings disturbed = {.changes = check->changes};
+    if (!rue_check_is_disturbed(check)) return;
+    rue_say(page, " ");
+    rue_verdict_partial(page, &disturbed);
+    rue_say(page, rue_findings_is_unsteady(&disturbed) ? " " : "");
+    rue_verdict_confidence(page, &disturbed);
+}
+
 void rue_check_say(struct rue_page *page, const struct rue_check *check)
 {
     char config[RUE_CONFIG_TEXT_BYTES], best[RUE_CONFIG_TEXT_BYTES];
@@ -60,6 +81,7 @@ void rue_check_say(struct rue_page *page, const struct rue_check *check)
                     rue_prose_bound_percent(found->excess_ratio), found->tried);
         say_check_gain(page, check);
         say_trials(page, check);
+        say_caveat(page, check);
         break;
     case RUE_RECHECK_BEATEN:
         rue_say(page, "does not hold here: %s is probably better than %s", best, config);
@@ -68,18 +90,20 @@ void rue_check_say(struct rue_page *page, const struct rue_check *check)
                     check->worst ? "worst" : "mean");
         rue_say(page, ".");
         say_trials(page, check);
+        say_caveat(page, check);
         break;
     case RUE_RECHECK_UNSURE:
         if (isnan(found->time_ratio)) {
             rue_say(page, "cannot be checked here: it has no times to compare these trials with.");
             break;
         }
-        if (check->busy)
+        if (rue_check_is_disturbed(check))
             rue_say(page, "unclear, because other programs use the machine: check again when it is idle.");
         else
             rue_say(page, "may not hold here: times differ from the study, and %s may be better than %s.",
                     rue_config_equal(&check->best, &check->config) ? "another" : best, config);
         say_trials(page, check);
+        say_caveat(page, check);
         break;
     case RUE_RECHECK_FAILED:
         say_failed(page, check, config);
@@ -197,13 +221,16 @@ static json_t *check_json(const char *name, const struct rue_check *check)
     rue_check_say(&sentence, check);
     for (size_t d = 0; d < check->difference_count; d++)
         rue_json_push(&differences, rue_json_text(check->differences[d]));
-    return rue_json_make(
-        "variant:t verdict:t sentence:o config:o best:o excess_ratio:r time_ratio:r baseline:o "
-        "baseline_speedup_ratio:r whole_jobs:b differences:o trials:o",
-        name, verdicts[found->verdict], rue_page_json_text(&sentence), config_json(checked, &check->config),
-        config_json(has_verdict, &check->best), has_verdict ? found->excess_ratio : NAN,
-        has_verdict ? found->time_ratio : NAN, config_json(compared, &check->baseline),
-        compared ? check->gain.ratio : NAN, found->whole_jobs, differences, trials_json(check));
+    json_t *object =
+        rue_json_make("variant:t verdict:t sentence:o config:o best:o excess_ratio:r time_ratio:r baseline:o "
+                      "baseline_speedup_ratio:r",
+                      name, verdicts[found->verdict], rue_page_json_text(&sentence),
+                      config_json(checked, &check->config), config_json(has_verdict, &check->best),
+                      has_verdict ? found->excess_ratio : NAN, has_verdict ? found->time_ratio : NAN,
+                      config_json(compared, &check->baseline), compared ? check->gain.ratio : NAN);
+    rue_json_add(&object, "whole_jobs:b low_confidence:b differences:o trials:o", found->whole_jobs,
+                 rue_check_is_disturbed(check), differences, trials_json(check));
+    return object;
 }
 
 json_t *rue_checks_json(const struct rue_checks *checks, bool holds)

@@ -21,10 +21,10 @@ struct rue_check {
     struct rue_recheck_findings findings;
     struct rue_speedup gain; /* over the baseline; confidence 0: not measured */
     struct rue_config baseline;
-    char baseline_name[48];         /* "workers = CPUs" */
-    bool busy;                      /* other programs used the machine */
-    bool worst;                     /* it minimises worst regret, not mean regret */
-    struct rue_config config, best; /* checked, and probably best here */
+    char baseline_name[48];             /* "workers = CPUs" */
+    struct rue_change_findings changes; /* what disturbed it; without notices and nodes */
+    bool worst;                         /* it minimises worst regret, not mean regret */
+    struct rue_config config, best;     /* checked, and probably best here */
 };
 
 struct rue_checks {
@@ -33,6 +33,9 @@ struct rue_checks {
     size_t count;              /* parts that were checked, the first ones */
     struct rue_check *at;      /* [count] */
 };
+
+/* Whether other programs used the machine, or its speed changed. */
+bool rue_check_is_disturbed(const struct rue_check *check);
 
 /* Adds the result to the last sentence of the page, without the variant: "still holds here: ...". */
 void rue_check_say(struct rue_page *page, const struct rue_check *check);

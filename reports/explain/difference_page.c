@@ -80,10 +80,12 @@ static void say_cost(struct rue_page *page, const struct rue_difference *differe
     if (loss->confidence > 0) {
         bool measured =
             rue_findings_noise_is_measured(there, moved->config, answer_column(difference, !from));
+        char times[3][RUE_UNIT_TEXT_BYTES];
         rue_say(page,
-                " and takes %.3g times as long as the best (%.3g to %.3g with %.3g" RUE_NO_BREAK
-                "%% confidence",
-                loss->ratio, loss->low, loss->high, 100 * loss->confidence);
+                " and takes %s times as long as the best (%s to %s with %.3g" RUE_NO_BREAK "%% confidence",
+                rue_format_times(loss->ratio, times[0], sizeof *times),
+                rue_format_times(loss->low, times[1], sizeof *times),
+                rue_format_times(loss->high, times[2], sizeof *times), 100 * loss->confidence);
         rue_say(page, "%s): %s noise", measured ? "" : " if times vary by 4" RUE_NO_BREAK "%, as usual",
                 loss->low <= 1 ? "within" : "more than");
     }

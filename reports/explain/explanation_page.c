@@ -76,7 +76,9 @@ static void say_verdict(struct rue_page *page, const struct rue_explanation *exp
     rue_say_config(page, config_at(explanation, explanation->config));
     if (recommended) rue_say(page, " is the recommended configuration");
     if (explanation->other == RUE_NONE) return rue_say(page, recommended ? "." : " is the only ranked one.");
-    double ratio = recommended ? 1 / explanation->loss.ratio : explanation->loss.ratio;
+    char times[RUE_UNIT_TEXT_BYTES];
+    rue_format_times(recommended ? 1 / explanation->loss.ratio : explanation->loss.ratio, times,
+                     sizeof times);
     bool known = explanation->loss.confidence > 0;
     if (recommended) {
         bool first = explanation->rank == 1;
@@ -84,12 +86,12 @@ static void say_verdict(struct rue_page *page, const struct rue_explanation *exp
         rue_say_config(page, config_at(explanation, explanation->other));
         if (!first) rue_say(page, " is predicted to be better, but it was not measured on every model");
         if (known)
-            rue_say(page, "%s takes%s %.2f times as long", first ? ", which" : ". It",
-                    on_average(explanation), ratio);
+            rue_say(page, "%s takes%s %s times as long", first ? ", which" : ". It", on_average(explanation),
+                    times);
         return rue_say(page, ".");
     }
     if (known)
-        rue_say(page, " takes%s %.2f times as long as ", on_average(explanation), ratio);
+        rue_say(page, " takes%s %s times as long as ", on_average(explanation), times);
     else
         rue_say(page, " is not as good as ");
     rue_say_config(page, config_at(explanation, explanation->other));
@@ -115,7 +117,9 @@ static void say_noise(struct rue_page *page, const struct rue_explanation *expla
             "Noise is unknown: nothing was measured twice. If times vary by 4%s%%, as usual, the difference "
             "is %s",
             RUE_NO_BREAK, within ? "within noise" : "more than noise");
-    rue_say(page, " (%.3g to %.3g times as long with %.3g" RUE_NO_BREAK "%% confidence).", low, high,
+    char times[2][RUE_UNIT_TEXT_BYTES];
+    rue_say(page, " (%s to %s times as long with %.3g" RUE_NO_BREAK "%% confidence).",
+            rue_format_times(low, times[0], sizeof *times), rue_format_times(high, times[1], sizeof *times),
             100 * loss->confidence);
 }
 
@@ -315,14 +319,14 @@ static void put_losses(struct rue_page *page, const struct rue_explanation *expl
 
 static void say_loading(struct rue_page *page, const struct rue_explanation *explanation)
 {
+    char times[RUE_UNIT_TEXT_BYTES];
     if (isnan(explanation->loading_ratio)) return;
     rue_page_sentence(page, RUE_LOOK_PLAIN, 0);
     if (isfinite(explanation->loading_ratio))
-        return rue_say(
-            page,
-            "Its loading would have to be %.3g times as fast to be as good as the best, whose time "
-            "stays the same.",
-            explanation->loading_ratio);
+        return rue_say(page,
+                       "Its loading would have to be %s times as fast to be as good as the best, whose time "
+                       "stays the same.",
+                       rue_format_times(explanation->loading_ratio, times, sizeof times));
     rue_say(page,
             "Faster loading alone does not make it win: if loading took no time, it would still have " PERCENT
             " %s.",
@@ -364,14 +368,14 @@ static void say_alternative(struct rue_page *page, const struct rue_explanation 
     int value = knob_value(explanation, explanation->config, knob),
         other = knob_value(explanation, config, knob);
     double ratio = speedup(explanation, config);
-    char text[RUE_KNOB_TEXT_BYTES];
+    char text[RUE_KNOB_TEXT_BYTES], times[RUE_UNIT_TEXT_BYTES];
     rue_knob_format(info, value, text);
     rue_page_sentence(page, RUE_LOOK_PLAIN, 0);
     if (!is_better(explanation, config))
         rue_say(page, "With the other knobs as they are, no other %s is better than %s.", info->name, text);
     else if (knob == RUE_NUM_WORKERS && other > value && ratio > clear_gain)
-        rue_say(page, "With %d worker%s in place of %d it is %.3g times as fast, so loading limits it.",
-                other, rue_prose_plural((uint64_t)other), value, ratio);
+        rue_say(page, "With %d worker%s in place of %d it is %s times as fast, so loading limits it.", other,
+                rue_prose_plural((uint64_t)other), value, rue_format_times(ratio, times, sizeof times));
 }
 
 static void put_alternatives(struct rue_page *page, const struct rue_explanation *explanation)

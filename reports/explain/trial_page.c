@@ -211,17 +211,17 @@ static void say_expectation(struct rue_page *page, const struct rue_trial_life *
         rue_say(page, "Extended to the whole job at its steady rate, it takes %s. ",
                 rue_format_duration((uint64_t)life->job_ns, own, sizeof own));
     if (known && cell && cell->median_ns > 0) {
+        char times[RUE_UNIT_TEXT_BYTES];
         rue_format_duration((uint64_t)cell->median_ns, usual, sizeof usual);
+        rue_format_times(life->job_ns / cell->median_ns, times, sizeof times);
         rue_say(page, "Expected: ");
         if (cell->repeats == 1)
             rue_say(page, "nothing to compare it with, as it is the only trial of this model and "
                           "configuration.");
         else if (cell->repeats)
-            rue_say(page, "%s, the median of %zu trials; it is %.2f times that.", usual, cell->repeats,
-                    life->job_ns / cell->median_ns);
+            rue_say(page, "%s, the median of %zu trials; it is %s times that.", usual, cell->repeats, times);
         else
-            rue_say(page, "%s, the estimate from all trials; it is %.2f times that.", usual,
-                    life->job_ns / cell->median_ns);
+            rue_say(page, "%s, the estimate from all trials; it is %s times that.", usual, times);
     }
     if (life->row.disturbed)
         rue_say(page, " It was disturbed: so far from the expected time that it has a low weight.");

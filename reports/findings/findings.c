@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "units.h"
+
 static const double undecided_ratio = 0.5; /* of regret */
 
 static void name_variant(const struct rue_variant_findings *variant, char *out, size_t bytes)
@@ -312,16 +314,20 @@ bool rue_batch_best_next(const struct rue_variant_findings *variant, struct rue_
 
 static void describe_ratio(const char *subject, double ratio, char out[64])
 {
-    snprintf(out, 64, "%s is %.2f times %s", subject, ratio < 1 ? 1 / ratio : ratio,
-             ratio < 1 ? "faster" : "slower");
+    char times[RUE_UNIT_TEXT_BYTES];
+    rue_format_times(ratio < 1 ? 1 / ratio : ratio, times, sizeof times);
+    if (strcmp(times, "1.000") == 0 || ratio == 1)
+        snprintf(out, 64, "%s is unchanged", subject);
+    else
+        snprintf(out, 64, "%s is %s times %s", subject, times, ratio < 1 ? "faster" : "slower");
 }
 
 void rue_notice_text(const struct rue_notice *notice, char *out, size_t bytes)
 {
-    bool same = notice->load_ratio == notice->compute_ratio, compute_changed = notice->compute_ratio != 1;
-    char loading[64], computing[64] = "computing is unchanged";
+    bool same = notice->load_ratio == notice->compute_ratio;
+    char loading[64], computing[64];
     describe_ratio(same ? "the machine" : "loading", notice->load_ratio, loading);
-    if (compute_changed) describe_ratio("computing", notice->compute_ratio, computing);
+    describe_ratio("computing", notice->compute_ratio, computing);
     snprintf(out, bytes, "since trial %zu of trials.csv, %s%s%s%s%s%s; times are corrected for it",
              notice->trial, loading, same ? "" : " and ", same ? "" : computing, notice->cause[0] ? " (" : "",
              notice->cause, notice->cause[0] ? ")" : "");

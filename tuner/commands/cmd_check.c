@@ -61,7 +61,7 @@ static rue_status judge(const struct rue_checks *checks, rue_error *error)
         checked += verdict != RUE_RECHECK_UNTRIED;
         confirmed += verdict == RUE_RECHECK_HOLDS;
         unclear += verdict == RUE_RECHECK_UNSURE;
-        busy |= verdict == RUE_RECHECK_UNSURE && checks->at[i].busy;
+        busy |= verdict == RUE_RECHECK_UNSURE && rue_check_is_disturbed(&checks->at[i]);
     }
     char word[RUE_SHELL_WORD_BYTES];
     if (checked && confirmed == checked) return RUE_OK;

@@ -10,6 +10,7 @@
 #include "commands.h"
 #include "json_findings.h"
 #include "page_writers.h"
+#include "program_name.h"
 #include "record.h"
 #include "section.h"
 #include "study_options.h"
@@ -33,11 +34,18 @@ struct list {
     json_t *array;
 };
 
-static const char *study_state(const struct rue_record *record)
+/* In the words of the report. `findings` is nullable. */
+static const char *study_state(const struct rue_record *record, const struct rue_findings *findings)
 {
     if (record->running) return "running";
     if (rue_record_is_empty(record)) return record->probes ? "only probed" : "empty";
-    return record->partial ? "partial" : "complete";
+    if (record->partial) return "partial";
+    if (findings && rue_findings_is_unsteady(findings)) return "not reliable";
+    for (size_t v = 0; findings && v < findings->variant_count; v++)
+        if (rue_findings_is_counted(findings, &findings->variants[v]) &&
+            !rue_findings_is_decided(findings, &findings->variants[v]))
+            return "not decided";
+    return findings && rue_findings_is_doubtful(findings) ? "low confidence" : "complete";
 }
 
 /* Path of the first data that are not a converted sample; "" if unknown. */
@@ -97,7 +105,8 @@ static void add_lines(struct list *list, const char *path, const struct rue_reco
     char ok[32], not_ok[32];
     snprintf(ok, sizeof ok, "%zu", record->trials_ok);
     snprintf(not_ok, sizeof not_ok, "%zu", record->trials_not_ok);
-    struct line line = {path, study_state(record), ok, not_ok, record->recorded, study_data(findings), NULL};
+    struct line line = {
+        path, study_state(record, findings), ok, not_ok, record->recorded, study_data(findings), NULL};
     for (size_t v = 0; v == 0 || v < modes; v++) {
         if (v) line = (struct line){0};
         if (modes) line.variant = &findings->variants[v];
@@ -126,8 +135,8 @@ static void add_object(struct list *list, const char *path, const struct rue_rec
 {
     json_t *object =
         rue_json_make("study:t state:t data:T measured:T trials_ok:n trials_not_ok:n recommendations:o", path,
-                      study_state(record), study_data(findings), record->recorded, record->trials_ok,
-                      record->trials_not_ok, recommendations_json(findings));
+                      study_state(record, findings), study_data(findings), record->recorded,
+                      record->trials_ok, record->trials_not_ok, recommendations_json(findings));
     rue_json_push(&list->array, object);
 }
 
@@ -202,8 +211,8 @@ static rue_status finish_list(struct list *list, const char *path, rue_error *er
     if (list->json) return rue_json_write(json_incref(list->array), stdout, error);
     rue_page_sentence(&list->page, RUE_LOOK_PLAIN, 0);
     if (list->studies == 0)
-        rue_say(&list->page, "No study in %s or up to %d folders below it. To make one: rue tune FOLDER",
-                path, DEPTH_MAX);
+        rue_say(&list->page, "No study in %s or up to %d folders below it. To make one: %s tune FOLDER", path,
+                DEPTH_MAX, rue_program_name());
     rue_page_gap(&list->page);
     for (size_t i = 0; i < list->reasons.count; i++) {
         rue_page_sentence(&list->page, RUE_LOOK_PLAIN, 2);

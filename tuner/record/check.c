@@ -242,7 +242,8 @@ static rue_status check_baseline(const struct rue_study_setup *setup, struct rue
 static void fill_check(const struct rue_study *study, const struct rue_findings *findings,
                        struct rue_check *out)
 {
-    out->busy = rue_findings_is_doubtful(findings);
+    out->changes = findings->changes;
+    out->changes.notice_count = out->changes.dropped_count = 0; /* they end with the study */
     out->findings = study->outcome.recheck;
     out->config = study->setup.configs[study->setup.priors[0].prior.config];
     out->best = study->setup.configs[study->outcome.recheck.best];

@@ -1,6 +1,7 @@
 #include "lanes.h"
 
 #include "study_outcome.h"
+#include "units.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -118,7 +119,7 @@ static rue_status drop(struct rue_schedule *schedule, struct rue_lane *lane, siz
 /* Each drop changes what is usual. */
 rue_status rue_lanes_drop_different(struct rue_schedule *schedule, rue_error *error)
 {
-    char why[RUE_REASON_BYTES + 60];
+    char why[RUE_REASON_BYTES + 60], ratio[RUE_UNIT_TEXT_BYTES];
     struct rue_node_difference found = {0};
     if (schedule->watch) found = rue_watch_find_different(schedule->watch);
     if (!found.node) return RUE_OK;
@@ -131,8 +132,8 @@ rue_status rue_lanes_drop_different(struct rue_schedule *schedule, rue_error *er
                  100 * found.scatter, 100 * found.usual_scatter);
     else
         snprintf(why, sizeof why,
-                 "differs from the other nodes: the time of its reference trials is %.2f times theirs",
-                 found.ratio);
+                 "differs from the other nodes: the time of its reference trials is %s times theirs",
+                 rue_format_times(found.ratio, ratio, sizeof ratio));
     rue_status status = drop(schedule, lane, found.since, why, error);
     return status == RUE_OK ? rue_lanes_drop_different(schedule, error) : status;
 }

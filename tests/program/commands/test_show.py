@@ -199,6 +199,7 @@ def test_the_cause_of_a_busy_machine_is_shown(rue, script):
     text = rue("show", "out").stdout
     assert wording.LOW_CONFIDENCE_BECAUSE_THE_MACHINE.format("1.3") in text
     assert json.loads(rue("show", "out", "--json").stdout)["provenance"]["busy_after"] == "other processes used 1.3 CPUs"
+    assert [study["state"] for study in json.loads(rue("list", ".", "--json").stdout)] == ["low confidence"]
 
 
 @pytest.mark.parametrize("change", [

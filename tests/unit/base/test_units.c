@@ -186,6 +186,20 @@ Test(units, counts_have_thousands_separators)
     }
 }
 
+Test(units, times_do_not_hide_a_small_difference)
+{
+    static const struct {
+        double ratio;
+        char text[32];
+    } cases[] = {{1, "1.00"},     {1.004, "1.004"}, {0.9961, "0.996"}, {1.0001, "1.000"},
+                 {1.31, "1.31"},  {0.994, "0.99"},  {9.994, "9.99"},   {9.996, "10.0"},
+                 {12.34, "12.3"}, {99.96, "100"},   {1234.5, "1234"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[RUE_UNIT_TEXT_BYTES];
+        cr_assert_str_eq(rue_format_times(cases[i].ratio, text, sizeof text), cases[i].text, "got %s", text);
+    }
+}
+
 Test(units, a_short_buffer_is_never_overrun)
 {
     for (size_t bytes = 1; bytes < 12; bytes++) {

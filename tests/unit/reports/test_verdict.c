@@ -288,6 +288,24 @@ Test(verdict, an_answer_found_on_a_busy_machine_is_of_low_confidence)
     fixture_close(&fixture);
 }
 
+Test(verdict, a_change_of_speed_is_never_1_00_times)
+{
+    static const struct {
+        double load_ratio, compute_ratio;
+        const char *said;
+    } cases[] = {{1.3, 1.3, "the machine is 1.30 times slower"},
+                 {1.004, 1.004, "the machine is 1.004 times slower"},
+                 {0.5, 1, "loading is 2.00 times faster and computing is unchanged"},
+                 {1.0003, 1.2, "loading is unchanged and computing is 1.20 times slower"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const struct rue_notice notice = {
+            .trial = 7, .load_ratio = cases[i].load_ratio, .compute_ratio = cases[i].compute_ratio};
+        char text[RUE_NOTICE_TEXT_BYTES];
+        rue_notice_text(&notice, text, sizeof text);
+        cr_expect(strstr(text, cases[i].said), "%s", text);
+    }
+}
+
 Test(verdict, only_an_answer_that_was_mostly_affected_is_not_reliable)
 {
     static const struct {
