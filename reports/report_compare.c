@@ -333,7 +333,7 @@ static rue_status render_json(const struct rue_findings *findings, const struct 
         "format:t job_images:n common_config:o common_predicted:b variants:o comparisons:o answer:o "
         "partial:b low_confidence:b",
         "rue.compare/2", findings->variants[0].job.images,
-        common ? rue_json_config(&common->matrix->configs[common->selection->recommended])
+        common ? rue_json_config(&common->matrix->configs[common->selection->recommended], false)
                : json_null(),
         common && rue_findings_basis(&common->selection->rows[common->selection->recommended]) ==
                       RUE_BASIS_PREDICTED,

@@ -260,11 +260,11 @@ static json_t *provenance_json(const struct rue_findings *findings)
     return object;
 }
 
-/* Knobs of the runner's own. */
+/* Knobs of the runner's own, and those of rue that it does not have. */
 static void put_knobs(json_t **object, const struct rue_findings *findings)
 {
     const struct rue_knobs *knobs = rue_findings_knobs(findings);
-    if (knobs->count > RUE_OWN_KNOB_COUNT) rue_json_put(object, "knobs", rue_json_knobs(knobs));
+    if (!rue_knobs_are_own(knobs)) rue_json_put(object, "knobs", rue_json_knobs(knobs));
 }
 
 json_t *rue_json_run_facts(const struct rue_findings *findings)

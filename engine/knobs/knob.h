@@ -61,9 +61,21 @@ struct rue_knob_info {
 struct rue_knobs {
     size_t count;
     const struct rue_knob_info *at[RUE_KNOBS_MAX]; /* [count]; rue's own are the first */
+    unsigned lacks; /* bit k: the loader does not have rue's own knob k, which keeps its default */
 };
 
 extern const struct rue_knobs rue_own_knobs;
+
+static inline bool rue_knobs_have(const struct rue_knobs *knobs, size_t k)
+{
+    return !(knobs->lacks >> k & 1);
+}
+
+/* Whether they are those of rue's own loader, and no others. */
+static inline bool rue_knobs_are_own(const struct rue_knobs *knobs)
+{
+    return knobs->count == RUE_OWN_KNOB_COUNT && !knobs->lacks;
+}
 
 /* The index of the knob with that name, or -1. */
 int rue_knob_find(const struct rue_knobs *knobs, const char *name);

@@ -20,7 +20,7 @@ USUAL = {
 class Result:
     """A recommendation, from recommendation.json (docs/json.md).
 
-    config             dict: a value of each knob
+    config             dict: a value of each knob that the loader has
     decided            bool: the recommendation can be used; False: it is only the best guess
     why_not            str: why it is not decided; None if it is
     low_confidence     bool: the machine was busy

@@ -202,7 +202,7 @@ void rue_checks_put(const struct rue_checks *checks, struct rue_page *page)
 
 static json_t *config_json(bool known, const struct rue_config *config)
 {
-    return known ? rue_json_config(config) : json_null();
+    return known ? rue_json_config(config, false) : json_null();
 }
 
 static json_t *check_json(const char *name, const struct rue_check *check)

@@ -321,7 +321,7 @@ json_t *rue_trial_json(const struct rue_trial_life *life)
                  rue_json_make("mode:t format:t dtype:T path:T", rue_mode_names[variant->mode],
                                variant->format, variant->dtype, variant->path));
     rue_json_add(&object, "model:T config:o requested_images:n requested_batches:n job_images:n",
-                 request->model, rue_json_config(&request->config), request->images, request->batches,
+                 request->model, rue_json_config(&request->config, false), request->images, request->batches,
                  request->job_images);
     rue_json_add(&object,
                  "workload:o limit_time_ns:N limit_memory_bytes:N runner:t machine:t status:t reason:T",

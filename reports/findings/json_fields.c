@@ -90,7 +90,7 @@ static json_t *value_json(const struct rue_field *field, const void *from, const
     case RUE_FIELD_STRING:
         return rue_json_text(*(const char *const *)at);
     case RUE_FIELD_CONFIG:
-        return rue_json_config(at);
+        return rue_json_config(at, true);
     case RUE_FIELD_STRUCT:
         return rue_json_struct(field->fields, at, context);
     case RUE_FIELD_LIST:

@@ -15,7 +15,7 @@ enum { CPUS_MAX = 1 << 20 };
 json_t *rue_json_config_at(const struct rue_variant_findings *variant, size_t config)
 {
     if (config == RUE_NONE) return json_null();
-    return rue_json_config(&variant->matrix->configs[config]);
+    return rue_json_config(&variant->matrix->configs[config], false);
 }
 
 json_t *rue_json_model_at(const struct rue_variant_findings *variant, size_t model)

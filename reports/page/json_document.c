@@ -161,12 +161,13 @@ bool rue_json_knob_read(const struct rue_knob_info *knob, const json_t *value, i
     return rue_knob_parse(knob, text, out);
 }
 
-json_t *rue_json_config(const struct rue_config *config)
+json_t *rue_json_config(const struct rue_config *config, bool whole)
 {
     json_t *object = json_object();
     const struct rue_knobs *knobs = rue_config_knobs(config);
     for (size_t k = 0; k < knobs->count; k++)
-        rue_json_put(&object, knobs->at[k]->name, rue_json_knob(knobs->at[k], config->value[k]));
+        if (whole || rue_knobs_have(knobs, k))
+            rue_json_put(&object, knobs->at[k]->name, rue_json_knob(knobs->at[k], config->value[k]));
     return object;
 }
 
@@ -195,6 +196,9 @@ json_t *rue_json_knobs(const struct rue_knobs *knobs)
     json_t *array = json_array();
     for (size_t k = RUE_OWN_KNOB_COUNT; k < knobs->count; k++)
         rue_json_push(&array, declaration_json(knobs->at[k]));
+    for (size_t k = 0; k < RUE_OWN_KNOB_COUNT; k++)
+        if (!rue_knobs_have(knobs, k))
+            rue_json_push(&array, rue_json_make("name:t absent:b", knobs->at[k]->name, true));
     return array;
 }
 

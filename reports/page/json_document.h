@@ -35,9 +35,11 @@ json_t *rue_json_nanoseconds(double ns);           /* a rounded integer; null un
 json_t *rue_json_knob(const struct rue_knob_info *knob, int value);
 bool rue_json_knob_read(const struct rue_knob_info *knob, const json_t *value, int *out);
 
-json_t *rue_json_config(const struct rue_config *config); /* a value for each knob */
+/* A value for each knob that the loader has; `whole`: for every knob. */
+json_t *rue_json_config(const struct rue_config *config, bool whole);
 
-/* An array of declarations of the knobs that are not rue's own (knob_json.h reads it). */
+/* An array of declarations: the knobs that are not rue's own, and those of rue's own that the loader does not
+ * have (knob_json.h reads it). */
 json_t *rue_json_knobs(const struct rue_knobs *knobs);
 
 /* Like json_dumps(), which in jansson up to 2.14 loses a key when it runs out of memory. NULL: out of memory,

@@ -8,7 +8,7 @@
 
 static json_t *value_json(const struct rue_table_column *column, const struct rue_value *value)
 {
-    if (value->config) return rue_json_config(value->config);
+    if (value->config) return rue_json_config(value->config, false);
     if (value->text) return rue_json_text_or_null(value->text);
     if (!rue_column_is_number(column) || !isfinite(value->number)) return json_null();
     if (column->unit == RUE_UNIT_FLAG) return json_boolean(value->number != 0);

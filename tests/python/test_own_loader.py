@@ -58,7 +58,7 @@ def test_a_loader_is_tuned_by_its_own_knobs(rue_for_python, photos):
     loader = rue.Loader(photos, batch_size=16, num_workers=1, transform="train", output="numpy", seed=7)
     result = tune(loader, space={"num_workers": [0, 1, 2], "parallelism": ["batch", "sample"], "read": ["auto", "item"]})
     assert result.best["measured_with"] == "rue" and len(result.rows) == 10  # without workers parallelism is ignored
-    assert set(result.config) == set(loader.config) and result.config["batch_size"] == 16
+    assert {*result.config, "pin_memory"} == set(loader.config) and result.config["batch_size"] == 16
     for other in (result.loader(), result.apply(loader)):
         assert other.config == {**result.config, "pin_memory": other.config["pin_memory"]}
         assert other.options["seed"] == 7 and other.options["output"] == "numpy"

@@ -71,7 +71,7 @@ def test_a_value_of_another_kind_is_refused_or_does_no_harm(good, tmp_path):
             else:
                 parent[path[-1]] = value
             counts[outcome_of(json.dumps(damaged), tmp_path)] += 1
-    assert counts["refused"] > 500 and counts["read"] > 100, counts
+    assert counts["refused"] > 400 and counts["read"] > 100, counts
 
 
 def test_two_wrong_values_are_no_better_than_one(good, tmp_path):

@@ -3,6 +3,7 @@ import gc
 import json
 import os
 import pathlib
+import re
 import signal
 import subprocess
 import sys
@@ -49,6 +50,21 @@ def test_a_loader_is_tuned_with_steps_and_models_of_the_catalogue():
     assert "batch_size=8" in repr(result) and "<table>" in result._repr_html_() and wording.USE_BATCH_SIZE_2.format(8) in result.report
     assert "rue-tuner-" not in result.report, "a folder that is removed"
     assert wording.MODELS_OF_THE_CATALOGUE in result.report
+
+
+def test_only_the_knobs_of_the_loader_are_shown(capsys):
+    result = rue.tune(DataLoader(Squares(), batch_size=8), ["resnet18@h100"], space=SPACE, **{**SMALL, "quiet": False})
+    plan = capsys.readouterr().err
+    for names in (set(result.config), *map(set, result.rows), set(re.findall(r"^  ([a-z-]+) ", plan, re.M))):
+        names = {name.replace("-", "_") for name in names}
+        assert {"batch_size", "num_workers", "prefetch_factor"} <= names
+        assert not {"parallelism", "read", "max_queue_size", "batch_strategy"} & names and ("pin_memory" in names) == torch.cuda.is_available()
+
+
+def test_the_commands_of_the_report_run_as_they_are_shown(tmp_path):
+    result = rue.tune(DataLoader(Squares(), batch_size=8), ["resnet18@h100"], space=SPACE, out=tmp_path / "study", **SMALL)
+    command = re.search(r"More: (.*? show .*? --details);", " ".join(result.report.split()))[1]
+    assert subprocess.run(command, shell=True, capture_output=True).returncode == 0, command
 
 
 def test_a_step_is_not_reported_as_simulated():

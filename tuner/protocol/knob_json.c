@@ -179,6 +179,16 @@ static rue_status read_declaration(const json_t *object, struct declaration *out
     return RUE_OK;
 }
 
+/* Whether the object says that the loader does not have one of rue's own knobs. */
+static bool read_absent(const json_t *object, struct rue_knobs *knobs)
+{
+    const char *name = json_string_value(json_object_get(object, "name"));
+    int knob = name ? rue_knob_find(&rue_own_knobs, name) : -1;
+    if (knob < 0 || !json_is_true(json_object_get(object, "absent"))) return false;
+    knobs->lacks |= 1U << knob;
+    return true;
+}
+
 static rue_status read_list(const json_t *array, struct knob_list *out, rue_error *error)
 {
     size_t i, bytes = 0;
@@ -187,6 +197,7 @@ static rue_status read_list(const json_t *array, struct knob_list *out, rue_erro
     json_array_foreach(array, i, object)
     {
         struct declaration *declaration = &out->declarations[i];
+        if (read_absent(object, &out->knobs)) continue;
         rue_status status = read_declaration(object, declaration, error);
         if (status == RUE_OK) status = check_knob(&out->knobs, &declaration->knob, error);
         if (status != RUE_OK) return status;
@@ -221,7 +232,7 @@ rue_status rue_knob_json_read(const json_t *array, const struct rue_knobs **out,
     size_t count = json_array_size(array);
     *out = &rue_own_knobs;
     if (!array || json_is_null(array)) return RUE_OK;
-    if (!json_is_array(array) || count > RUE_KNOBS_MAX)
+    if (!json_is_array(array) || count > RUE_KNOBS_MAX + RUE_OWN_KNOB_COUNT)
         return rue_fail(error, RUE_USAGE, "it is not a list of at most %d knobs", RUE_KNOBS_MAX);
     if (count == 0) return RUE_OK;
     size_t bytes = sizeof(struct knob_list) + count * sizeof(struct declaration);

@@ -4,7 +4,9 @@
  *
  * kind: count (whole numbers from "min" to "max", or of "values"), number ("values"), category ("values",
  * words), flag. Optional: "default" (the first value), "needs_workers" (true: makes no difference without
- * workers), "pytorch" (the DataLoader's argument), "help". */
+ * workers), "pytorch" (the DataLoader's argument), "help".
+ *
+ * {"name":"parallelism","absent":true} says that the loader does not have one of rue's own knobs. */
 #ifndef RUE_KNOB_JSON_H
 #define RUE_KNOB_JSON_H
 

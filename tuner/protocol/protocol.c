@@ -299,6 +299,23 @@ static rue_status decode_values(const json_t *list, size_t k, struct rue_space *
     return space->count[k] ? RUE_OK : fail_field(what, list, error);
 }
 
+/* With a space, the loader does not have those of rue's knobs that it does not name. */
+static rue_status decode_knobs(const json_t *reply, const json_t *space, const struct rue_knobs **out,
+                               rue_error *error)
+{
+    json_t *declared = json_object_get(reply, "knobs");
+    bool none = !declared || json_is_null(declared);
+    json_t *all = none ? json_array() : json_is_array(declared) ? json_copy(declared) : json_incref(declared);
+    for (size_t k = 0; json_is_array(all) && json_is_object(space) && k < rue_own_knobs.count; k++) {
+        const struct rue_knob_info *knob = rue_own_knobs.at[k];
+        if (!knob->always_shown && !json_object_get(space, knob->name))
+            rue_json_push(&all, rue_json_make("name:t absent:b", knob->name, true));
+    }
+    rue_status status = all ? rue_knob_json_read(all, out, error) : rue_fail_memory(error, "knobs", 0);
+    json_decref(all);
+    return status;
+}
+
 /* Declared knobs can always be varied. With a space, only those of rue's knobs that it names can be varied.
  */
 static rue_status decode_space(const json_t *reply, struct rue_hello *out, rue_error *error)
@@ -308,7 +325,7 @@ static rue_status decode_space(const json_t *reply, struct rue_hello *out, rue_e
     rue_error why = {0};
     if (space && !json_is_null(space) && !json_is_object(space))
         return fail_field("hello.space is not an object", space, error);
-    if (rue_knob_json_read(json_object_get(reply, "knobs"), &knobs, &why) != RUE_OK)
+    if (decode_knobs(reply, space, &knobs, &why) != RUE_OK)
         return rue_fail(error, RUE_RUNNER, WRONG_FIELD "hello.knobs: %s", why.message);
     out->space = rue_space_default(knobs);
     out->has_space = json_is_object(space);

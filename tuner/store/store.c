@@ -237,7 +237,7 @@ rue_status rue_store_commit(struct rue_store *store, rue_error *error)
 rue_status rue_store_begin_run(struct rue_store *store, const char *command_line, const char *rue_version,
                                const char *started, const struct rue_knobs *knobs, rue_error *error)
 {
-    json_t *declared = knobs->count > RUE_OWN_KNOB_COUNT ? rue_json_knobs(knobs) : NULL;
+    json_t *declared = rue_knobs_are_own(knobs) ? NULL : rue_json_knobs(knobs);
     char *text = declared ? rue_json_dump(declared, JSON_COMPACT) : NULL;
     json_decref(declared);
     if (declared && !text) return rue_fail_memory(error, "knobs", sizeof *knobs);

@@ -3,10 +3,11 @@ import csv
 import json
 import sqlite3
 
+import jsonschema
 import pytest
 
 import wording
-from conftest import expect_failure, flat, has_answer, make_table, read_json
+from conftest import ROOT, edit_store, expect_failure, flat, has_answer, make_table, read_json, read_plan
 
 TABLE = make_table(["ape", "bee"], [16, 32, 64], [1, 2, 4], lambda model, batch, workers: 1000 + 3200 // batch + 400 // workers)
 CONTEXT = dict(name="multiprocessing_context", kind="category", values=["fork", "spawn", "forkserver"], default="fork",
@@ -35,7 +36,7 @@ def test_the_best_value_is_found_and_reported_everywhere(rue, runner, strategy):
     assert (best["config"]["multiprocessing_context"], best["config"]["chunk_mib"]) == ("spawn", 4)
     assert best["config"]["queue_depth"] == 8 and best["config"]["sync"] is False
     assert best["torch"]["multiprocessing_context"] == "spawn" and "chunk_mib" not in best["torch"]
-    assert [knob["name"] for knob in report["knobs"]] == [knob["name"] for knob in KNOBS]
+    assert [knob["name"] for knob in report["knobs"] if not knob.get("absent")] == [knob["name"] for knob in KNOBS]
     rows = list(csv.DictReader((rue.folder / "out/trials.csv").open()))
     assert {row["multiprocessing_context"] for row in rows} == {"fork", "spawn"}
     assert {row["chunk_mib"] for row in rows} <= {"0.5", "4"}
@@ -58,6 +59,25 @@ def test_trials_with_declared_knobs_are_stored_reused_and_ranked_separately(rue,
     assert any('"sync":true' in text and '"queue_depth":16' in text for text in texts)
     (found,) = json.loads(rue("show", "out", "--json").stdout)["recommendations"]
     assert found["config"]["queue_depth"] == 16 and found["config"]["sync"] is False
+
+
+def test_knobs_that_the_loader_lacks_are_shown_nowhere(rue, runner):
+    """Its space names none of rue's own but the two."""
+    words = ["tune", "--runner", runner(), "--out", "out", "--budget", "10h"]
+    own = {"batch_size", "num_workers", *(knob["name"] for knob in KNOBS)}
+    plan = read_plan(rue(*words, "--dry-run"))
+    assert {name.replace("-", "_") for name in plan} >= own - {"multiprocessing_context"}, plan  # too long for its column
+    assert not {"parallelism", "pin-memory", "read"} & set(plan)
+    assert rue(*words).returncode == 0
+    written = read_json(rue.folder / "out/recommendation.json")
+    jsonschema.validate(written, read_json(ROOT / "reports/recommendation.schema.json"))
+    edit_store(rue.folder / "out/study.db", "DELETE FROM trial WHERE id = (SELECT max(id) FROM trial)")  # it is ranked again
+    for document in (written, json.loads(rue("show", "out", "--json").stdout)):
+        (part,) = document["recommendations"]
+        assert set(part["config"]) == own and all(set(row["config"]) == own for row in part["configs"])
+        assert {knob["name"] for knob in document["knobs"] if knob.get("absent")} >= {"parallelism", "max_queue_size"}
+    done = rue("check", "out", "--runner", runner(), "--json")
+    assert set(json.loads(done.stdout)["checks"][0]["config"]) == own, done.stderr
 
 
 def test_only_defaults_are_tried_without_the_option(rue, runner):

@@ -75,6 +75,23 @@ Test(protocol_hello, a_full_answer_is_understood)
     cr_assert_eq(hello.space.values[RUE_PREFETCH_FACTOR][0], rue_own_knobs.at[RUE_PREFETCH_FACTOR]->fallback);
 }
 
+Test(protocol_hello, knobs_that_the_space_does_not_name_are_lacking)
+{
+    accept(GREETING ",\"space\":{\"num_workers\":[0,2],\"prefetch_factor\":[2]},"
+                    "\"knobs\":[{\"name\":\"sync\",\"kind\":\"flag\"}]}");
+    const struct rue_knobs *knobs = hello.space.knobs;
+    cr_assert_eq(knobs->count, RUE_OWN_KNOB_COUNT + 1);
+    for (size_t k = 0; k < knobs->count; k++) {
+        bool has = k <= RUE_PREFETCH_FACTOR || k == RUE_OWN_KNOB_COUNT;
+        cr_expect_eq(rue_knobs_have(knobs, k), has, "%s", knobs->at[k]->name);
+    }
+    accept(GREETING ",\"space\":{\"num_workers\":[0,2],\"prefetch_factor\":[4]},"
+                    "\"knobs\":[{\"name\":\"sync\",\"kind\":\"flag\"}]}");
+    cr_assert_eq(hello.space.knobs, knobs, "equal lists are the same list");
+    accept(GREETING "}");
+    cr_assert(rue_knobs_are_own(hello.space.knobs));
+}
+
 Test(protocol_hello, null_means_absent)
 {
     accept(GREETING ",\"models\":null,\"variants\":null,\"space\":null,\"images\":null,\"clock\":null}");
