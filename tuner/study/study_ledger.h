@@ -28,7 +28,8 @@ struct rue_study_ledger {
     size_t row_count, row_capacity;
     struct rue_ledger_row *rows; /* every trial used, in order */
     size_t probe_rows;           /* the first of `rows`, measured for the plan */
-    size_t reused;               /* of `rows`, from the store */
+    uint64_t first_own;          /* id of the first trial that this run measured; 0: none yet */
+    size_t reused;               /* of `rows`, from earlier runs */
     size_t run_trials;           /* trials of this run since its plan, including references */
     size_t answered;             /* questions of strategies, by stored or new trials */
     struct rue_rank_times

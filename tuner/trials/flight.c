@@ -102,10 +102,12 @@ static const char *model_profile(const struct rue_study_setup *setup, size_t mod
     return model == RUE_NONE ? NULL : setup->models[model].profile_json;
 }
 
-/* A row that was measured for the plan may also answer a question of the strategy. */
-static bool find_probe_row(const struct rue_study_ledger *ledger, uint64_t id, size_t *row)
+/* A row of the plan or of this run, such as a reference, may also answer a question of the strategy. */
+static bool find_known_row(const struct rue_study_ledger *ledger, uint64_t id, size_t *row)
 {
-    for (*row = 0; *row < ledger->probe_rows; ++*row)
+    bool own = ledger->first_own && id >= ledger->first_own;
+    size_t end = own ? ledger->row_count : ledger->probe_rows;
+    for (*row = 0; *row < end; ++*row)
         if (ledger->rows[*row].trial.id == id) return true;
     return false;
 }
@@ -132,7 +134,7 @@ rue_status rue_flight_answer(const struct rue_study_setup *setup, struct rue_stu
     flight->request.repeat = nth == RUE_STUDY_NEW_TRIAL ? 0 : nth;
     rue_status status = find_stored(ledger, flight, (struct rue_store_position){.nth = nth}, error);
     flight->stored = flight->answered;
-    if (!flight->answered || find_probe_row(ledger, at->trial.id, &flight->row)) return status;
+    if (!flight->answered || find_known_row(ledger, at->trial.id, &flight->row)) return status;
     ledger->reused++;
     at->stored = true;
     if (setup->host.recording) { /* costs as much as a new trial */
@@ -205,6 +207,7 @@ static rue_status record_trial(const struct rue_study_setup *setup, struct rue_s
     row.result = flight->result;
     rue_status status = rue_store_add_trial(ledger->store, &row, error);
     trial->id = row.id;
+    if (!ledger->first_own) ledger->first_own = row.id;
     return status == RUE_OK ? note_row(setup, ledger, flight, error) : status;
 }
 
@@ -248,7 +251,7 @@ rue_status rue_flight_load(const struct rue_study_setup *setup, struct rue_study
     rue_flight_complete(setup, flight);
     rue_status status = find_stored(ledger, flight, (struct rue_store_position){.after = id - 1}, error);
     flight->answered &= at->trial.id == id;
-    if (!flight->answered || find_probe_row(ledger, id, &flight->row)) return status;
+    if (!flight->answered || find_known_row(ledger, id, &flight->row)) return status;
     ledger->reused++;
     return note_row(setup, ledger, flight, error);
 }

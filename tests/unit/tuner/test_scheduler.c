@@ -80,6 +80,17 @@ Test(scheduler, stored_answers_are_reused)
     cr_assert_eq(ledger()->reused, GRID);
 }
 
+/* A reference may also answer a probe. */
+Test(scheduler, no_trial_of_the_run_counts_as_reused_or_twice)
+{
+    own = scripted_open(1, &rue_strategy_duel, 60, 0);
+    run_well();
+    cr_assert_eq(ledger()->reused, 0);
+    for (size_t i = 0; i < ledger()->row_count; i++)
+        for (size_t j = 0; j < i; j++)
+            cr_assert_neq(ledger()->rows[i].trial.id, ledger()->rows[j].trial.id, "rows %zu and %zu", i, j);
+}
+
 Test(scheduler, a_budget_of_trials_is_kept_and_continued)
 {
     own = scripted_open(1, &rue_strategy_grid, 0, 40);
