@@ -29,12 +29,11 @@ void rue_charts_add(struct rue_page *page, const struct rue_chart_subject *subje
 bool rue_chart_is_in_slice(const struct rue_chart_subject *subject, size_t config);
 
 /* Adds a heat map of mean regret over batch size and workers, where the other knobs are as in the best
- * configuration. Then, for each other knob that varies, a heat map for each of its values. (charts_times.c)
- */
-void rue_charts_grid(struct rue_page *page, const struct rue_chart_subject *subject);
-
-/* Adds only the first heat map. */
+ * configuration. (charts_times.c) */
 void rue_charts_map(struct rue_page *page, const struct rue_chart_subject *subject);
+
+/* For each other knob that varies, adds a heat map for each of its values. */
+void rue_charts_knobs(struct rue_page *page, const struct rue_chart_subject *subject);
 
 /* Adds charts of the time of the job: over workers, for each batch size; over batch size, for each number of
  * workers; over workers, for each model. */

@@ -163,7 +163,7 @@ static void describe_marks(const struct rue_variant_findings *variant, char *out
     }
     snprintf(out, bytes, "dark is good%s%s%s",
              variant->selection->recommended != RUE_NONE ? "; ring: recommended" : "",
-             predicted ? "; hatched: predicted" : "", missing ? "; crossed: failed or does not fit" : "");
+             predicted ? "; dot: predicted" : "", missing ? "; crossed: failed or does not fit" : "");
 }
 
 /* `knob` varies between panels; RUE_NONE: one panel. */
@@ -193,21 +193,20 @@ static void put_grid(struct rue_page *page, const struct rue_chart_subject *subj
                                        .panel = name ? "knob" : NULL});
 }
 
-void rue_charts_grid(struct rue_page *page, const struct rue_chart_subject *subject)
-{
-    size_t center = find_center(subject->variant);
-    if (center == RUE_NONE) return;
-    rue_charts_map(page, subject);
-    const struct rue_knobs *knobs = rue_config_knobs(&subject->variant->matrix->configs[center]);
-    for (size_t k = 0; k < knobs->count; k++)
-        if (k != RUE_BATCH_SIZE && k != RUE_NUM_WORKERS && count_values(subject->variant, k) > 1)
-            put_grid(page, subject, center, k);
-}
-
 void rue_charts_map(struct rue_page *page, const struct rue_chart_subject *subject)
 {
     size_t center = find_center(subject->variant);
     if (center != RUE_NONE) put_grid(page, subject, center, RUE_NONE);
+}
+
+void rue_charts_knobs(struct rue_page *page, const struct rue_chart_subject *subject)
+{
+    size_t center = find_center(subject->variant);
+    if (center == RUE_NONE) return;
+    const struct rue_knobs *knobs = rue_config_knobs(&subject->variant->matrix->configs[center]);
+    for (size_t k = 0; k < knobs->count; k++)
+        if (k != RUE_BATCH_SIZE && k != RUE_NUM_WORKERS && count_values(subject->variant, k) > 1)
+            put_grid(page, subject, center, k);
 }
 
 /* ---- times ---- */

@@ -4,9 +4,11 @@
 #include <string.h>
 
 #include "charts.h"
+#include "job_parts.h"
 #include "program_name.h"
 #include "shell_quote.h"
 #include "units.h"
+#include "wrap.h"
 
 enum { BARS_MAX = 7 };
 
@@ -32,86 +34,54 @@ static size_t choose_bars(const struct rue_variant_findings *variant, size_t con
     return count;
 }
 
-/* "loading 43 %": the largest part that is not computing, if it is not small. */
-static void name_bottleneck(const struct rue_parts *parts, char *out, size_t bytes)
+/* What limits it: "waits 43 %", or "computing" if it waits for less than 10 % of the time; "": unknown. */
+static void name_bottleneck(const struct rue_job_parts *parts, char *out, size_t bytes)
 {
-    static const char *const names[RUE_PART_COUNT] = {"first batch", "loading", "copying", NULL, "shut-down"};
     const double small_share = 0.1;
-    size_t worst = 0;
-    for (size_t i = 0; i < RUE_PART_COUNT; i++)
-        if (i != RUE_PART_COMPUTE && parts->ns[i] > parts->ns[worst]) worst = i;
-    if (parts->ns[worst] < small_share * parts->total_ns)
-        snprintf(out, bytes, "computing");
+    double waiting = rue_job_parts_waiting(parts);
+    if (isnan(waiting) || waiting < small_share)
+        snprintf(out, bytes, "%s", isnan(waiting) ? "" : "computing");
     else
-        snprintf(out, bytes, "%s %.0f %%", names[worst], 100 * parts->ns[worst] / parts->total_ns);
-}
-
-/* Runners may report only the total, as tables do. */
-static bool has_parts(const struct rue_parts *parts)
-{
-    return parts->ns[RUE_PART_FIRST] + parts->ns[RUE_PART_WAIT] + parts->ns[RUE_PART_COMPUTE] > 0;
-}
-
-/* One trial of the whole job of `images`: only its start and its end do not grow with it. */
-static struct rue_parts scale_to_job(const struct rue_parts *parts, uint64_t images, double batch_size)
-{
-    double trials = (double)parts->count, had = (double)parts->images, job = images ? (double)images : had;
-    double first = fmin(batch_size, had), rest = had > first ? (job - first) / (had - first) : job / had;
-    const double *ns = parts->ns;
-    struct rue_parts out = {.count = 1,
-                            .images = parts->images,
-                            .ns = {[RUE_PART_FIRST] = ns[RUE_PART_FIRST] / trials,
-                                   [RUE_PART_WAIT] = ns[RUE_PART_WAIT] / trials * rest,
-                                   [RUE_PART_COPY] = ns[RUE_PART_COPY] / trials * job / had,
-                                   [RUE_PART_COMPUTE] = ns[RUE_PART_COMPUTE] / trials * job / had,
-                                   [RUE_PART_SHUTDOWN] = ns[RUE_PART_SHUTDOWN] / trials}};
-    out.total_ns = rue_parts_sum(out.ns) + fmax(0, parts->total_ns - rue_parts_sum(ns)) / trials;
-    return out;
+        snprintf(out, bytes, "waits %.0f" RUE_NO_BREAK "%%", 100 * waiting);
 }
 
 static void put_bar(struct rue_page *page, const struct rue_variant_findings *variant, size_t model,
-                    size_t config, const struct rue_parts *parts)
+                    size_t config, const struct rue_job_parts *parts)
 {
     char bottleneck[64];
-    const struct rue_config *at = &variant->matrix->configs[config];
-    struct rue_parts job = scale_to_job(parts, variant->job.images, at->value[RUE_BATCH_SIZE]);
-    name_bottleneck(&job, bottleneck, sizeof bottleneck);
+    name_bottleneck(parts, bottleneck, sizeof bottleneck);
     const struct rue_table_column row[] = {
         {"model", "model", .text = variant->matrix->models[model]},
-        {"config", "batch size/workers", .config = at},
-        {"images", "images", RUE_UNIT_COUNT, .number = (double)parts->images},
+        {"config", "batch size/workers", .config = &variant->matrix->configs[config]},
+        {"time_ns", "time", RUE_UNIT_DURATION, .number = parts->total_ns},
     };
-    const struct rue_table_column more[] = {
-        {"other_ns", "other", RUE_UNIT_DURATION, .number = job.total_ns - rue_parts_sum(job.ns)},
-        {"bottleneck", "bottleneck", .text = bottleneck},
-    };
+    const struct rue_table_column more = {"bottleneck", "bottleneck", .text = bottleneck};
     rue_page_row(page, config == variant->selection->recommended, row, sizeof row / sizeof *row);
-    rue_parts_put(page, job.ns);
-    rue_page_put(page, more, sizeof more / sizeof *more);
+    rue_parts_put(page, parts->ns);
+    rue_page_put(page, &more, 1);
 }
 
 static void put_bars(struct rue_page *page, const struct rue_chart_subject *subject,
                      const struct rue_breakdown *breakdown)
 {
     const struct rue_variant_findings *variant = subject->variant;
-    size_t v = (size_t)(variant - subject->findings->variants), configs[BARS_MAX],
-           count = choose_bars(variant, configs);
+    size_t configs[BARS_MAX], count = choose_bars(variant, configs);
     rue_page_table(page);
     for (size_t m = RUE_NONE; (m = rue_chart_next_model(variant, m)) != RUE_NONE;)
         for (size_t i = 0; i < count; i++) {
-            const struct rue_parts *parts =
-                rue_breakdown_cell(breakdown, subject->findings, v, m, configs[i]);
-            if (parts && parts->images && has_parts(parts)) put_bar(page, variant, m, configs[i], parts);
+            const struct rue_job_parts parts =
+                rue_job_parts_find(subject->findings, breakdown, variant, m, configs[i]);
+            if (parts.basis == RUE_PARTS_MEASURED) put_bar(page, variant, m, configs[i], &parts);
         }
     rue_charts_add(page, subject,
                    &(struct rue_chart){.kind = RUE_CHART_BARS,
                                        .name = "parts",
                                        .title = "Where the time of a job goes",
-                                       .note = "from the longest trials of each, scaled to the whole job; "
-                                               "bold: recommended; at the end of each bar, what limits it",
+                                       .note = "bold: recommended; at the end of each bar, what limits it: "
+                                               "computing, or the share of the time that the model waits",
                                        .x = "config",
                                        .value = "first_batch_ns",
-                                       .last = "other_ns",
+                                       .last = "shutdown_ns",
                                        .panel = "model",
                                        .caption = "bottleneck",
                                        .x_title = "time of the job"});
@@ -134,10 +104,11 @@ static struct use sum_use(const struct rue_chart_subject *subject, const struct 
     for (size_t m = 0; m < variant->matrix->model_count; m++) {
         const struct rue_parts *parts = rue_breakdown_cell(breakdown, subject->findings, v, m, config);
         if (!parts) continue;
-        double trials = (double)parts->count, images = (double)parts->images * trials;
+        double trials = (double)parts->count, images = (double)parts->images * trials,
+               rate = rue_job_rate(variant, m, config);
         use.models++;
         use.first_batch_ns += parts->ns[RUE_PART_FIRST] / trials;
-        use.images_per_s += images / parts->total_ns * 1e9;
+        use.images_per_s += isnan(rate) ? images / parts->total_ns * 1e9 : rate;
         use.cpus += parts->cpu_ratio / trials;
         use.memory_bytes += parts->anon_peak_bytes / trials;
         use.read_bytes_per_image += parts->read_bytes / images;
@@ -149,7 +120,7 @@ static void add_use_charts(struct rue_page *page, const struct rue_chart_subject
 {
     static const struct {
         const char *kind, *title, *x, *value, *series;
-        bool one_model;
+        bool one_model; /* of the time of the job */
     } charts[] = {
         {"first-batch", "Time to the first batch", "num_workers", "first_batch_ns", "batch_size", false},
         {"rate", "Images per second over workers", "num_workers", "images_per_s", "batch_size", true},
@@ -164,6 +135,7 @@ static void add_use_charts(struct rue_page *page, const struct rue_chart_subject
                        &(struct rue_chart){.kind = RUE_CHART_LINES,
                                            .name = charts[i].kind,
                                            .title = charts[i].title,
+                                           .note = charts[i].one_model ? NULL : "as measured",
                                            .x = charts[i].x,
                                            .value = charts[i].value,
                                            .series = charts[i].series,
@@ -216,7 +188,7 @@ static void put_point(struct rue_page *page, const struct rue_trial_point *point
         {"trial", "trial", RUE_UNIT_COUNT, .number = (double)point->id},
         {"started_ns", "start", RUE_UNIT_DURATION, .number = (double)point->started_ns},
         {"kind", "kind", .text = kind},
-        {"time_ratio", "time / expected time", RUE_UNIT_TIMES, .number = point->ratio},
+        {"time_ratio", "time / expected", RUE_UNIT_TIMES, .number = point->ratio},
     };
     rue_page_row(page, false, row, sizeof row / sizeof *row);
 }
@@ -237,15 +209,16 @@ static void put_points(struct rue_page *page, const struct rue_findings *finding
         change.started_ns = breakdown->points[i].started_ns;
         put_point(page, &change, "change of speed");
     }
-    rue_page_chart(page, &(struct rue_chart){.kind = RUE_CHART_POINTS,
-                                             .name = "timeline",
-                                             .title = "All trials in the order in which they ran",
-                                             .note = "1: as expected; trials without a time are drawn at 1",
-                                             .x = "started_ns",
-                                             .value = "time_ratio",
-                                             .series = "kind",
-                                             .log_y = true,
-                                             .x_title = "time since the study began"});
+    rue_page_chart(
+        page, &(struct rue_chart){.kind = RUE_CHART_POINTS,
+                                  .name = "timeline",
+                                  .title = "All trials in the order in which they ran",
+                                  .note = "as measured; 1: as expected; trials without a time are drawn at 1",
+                                  .x = "started_ns",
+                                  .value = "time_ratio",
+                                  .series = "kind",
+                                  .log_y = true,
+                                  .x_title = "time since the study began"});
 }
 
 /* ---- commands ---- */

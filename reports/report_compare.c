@@ -1,5 +1,7 @@
-/* Compares variants of the same data, each with its own best configuration: which to use, what each needs,
- * and when making it from the first one pays back. As tables, and as JSON "rue.compare/2". */
+/* Which variant to use, what each needs, and when making it from the first one pays back. As tables, and as
+ * JSON "rue.compare/2". */
+#include "report_compare.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +16,7 @@
 
 static const double least_gain = 0.05; /* smaller gains do not justify another variant */
 
-struct compared {
+struct rue_compared {
     const struct rue_findings *findings;
     struct rue_comparison **with_first; /* [variant_count] comparisons with the first; NULL: impossible */
     bool comparable;                    /* at least one is possible */
@@ -22,21 +24,29 @@ struct compared {
     struct rue_comparison *stores;      /* from the second fastest to the fastest store; NULL: impossible */
 };
 
-static void close_compared(struct compared *compared)
+bool rue_compared_is(const struct rue_findings *findings)
 {
+    static const char command[] = "rue compare ";
+    return strncmp(findings->run.command_line, command, strlen(command)) == 0;
+}
+
+void rue_compared_close(struct rue_compared *compared)
+{
+    if (!compared) return;
     for (size_t v = 0; compared->with_first && v < compared->findings->variant_count; v++)
         rue_comparison_close(compared->with_first[v]);
     free(compared->with_first);
     rue_comparison_close(compared->stores);
+    free(compared);
 }
 
-static double mean_speedup(const struct compared *compared, size_t v)
+static double mean_speedup(const struct rue_compared *compared, size_t v)
 {
     if (v == 0) return 1;
     return compared->with_first[v] ? compared->with_first[v]->mean_speedup_ratio : NAN;
 }
 
-static rue_status compare_stores(struct compared *out, rue_error *error)
+static rue_status compare_stores(struct rue_compared *out, rue_error *error)
 {
     const struct rue_variant_findings *variants = out->findings->variants;
     size_t best = RUE_NONE, next = RUE_NONE;
@@ -53,21 +63,25 @@ static rue_status compare_stores(struct compared *out, rue_error *error)
     return rue_comparison_open(&variants[next], &variants[best], &out->stores, error);
 }
 
-static rue_status open_compared(const struct rue_findings *findings, struct compared *out, rue_error *error)
+rue_status rue_compared_open(const struct rue_findings *findings, struct rue_compared **out, rue_error *error)
 {
     size_t count = findings->variant_count;
-    *out = (struct compared){.findings = findings,
-                             .with_first = calloc(count + 1, sizeof(struct rue_comparison *))};
-    if (!out->with_first)
-        return rue_fail_memory(error, "a comparison", count * sizeof(struct rue_comparison *));
-    rue_status status = RUE_OK;
+    struct rue_compared *compared = calloc(1, sizeof *compared);
+    if (compared) compared->findings = findings;
+    if (compared) compared->with_first = calloc(count + 1, sizeof(struct rue_comparison *));
+    rue_status status = compared && compared->with_first
+                            ? RUE_OK
+                            : rue_fail_memory(error, "a comparison", count * sizeof(struct rue_comparison *));
     for (size_t v = 1; status == RUE_OK && v < count; v++) {
-        status =
-            rue_comparison_open(&findings->variants[0], &findings->variants[v], &out->with_first[v], error);
-        out->comparable |= out->with_first[v] != NULL;
+        status = rue_comparison_open(&findings->variants[0], &findings->variants[v], &compared->with_first[v],
+                                     error);
+        compared->comparable |= compared->with_first[v] != NULL;
     }
-    if (status == RUE_OK) status = compare_stores(out, error);
-    if (status != RUE_OK) close_compared(out);
+    if (status == RUE_OK) status = compare_stores(compared, error);
+    if (status == RUE_OK)
+        *out = compared;
+    else
+        rue_compared_close(compared);
     return status;
 }
 
@@ -96,7 +110,7 @@ static void find_usage(const struct rue_findings *findings, const struct rue_var
 }
 
 /* Time to make the whole variant from the first one; NaN: unknown. */
-static double build_ns(const struct compared *compared, size_t v)
+static double build_ns(const struct rue_compared *compared, size_t v)
 {
     double build_s = compared->findings->variants[v].data.build_s_per_image;
     if (v == 0) return 0;
@@ -112,7 +126,7 @@ static const struct rue_overall *find_common(const struct rue_findings *findings
                                                                                                    : NULL;
 }
 
-static void put_variant(struct rue_page *page, const struct compared *compared, size_t v)
+static void put_variant(struct rue_page *page, const struct rue_compared *compared, size_t v)
 {
     const struct rue_findings *findings = compared->findings;
     const struct rue_variant_findings *variant = &findings->variants[v];
@@ -147,7 +161,7 @@ static void put_variant(struct rue_page *page, const struct compared *compared, 
     rue_page_row(page, false, row, sizeof row / sizeof *row);
 }
 
-static void put_variants(struct rue_page *page, const struct compared *compared)
+static void put_variants(struct rue_page *page, const struct rue_compared *compared)
 {
     rue_page_table(page);
     for (size_t v = 0; v < compared->findings->variant_count; v++) put_variant(page, compared, v);
@@ -167,9 +181,10 @@ static void say_job(struct rue_page *page, const struct rue_findings *findings)
             first->job.workload.cache);
 }
 
-static size_t find_fastest(const struct compared *compared)
+size_t rue_compared_fastest(const struct rue_compared *compared)
 {
     size_t best = 0;
+    if (!compared->comparable) return RUE_NONE;
     for (size_t v = 1; v < compared->findings->variant_count; v++)
         if (mean_speedup(compared, v) * (1 - least_gain) > 1 &&
             !(mean_speedup(compared, v) <= mean_speedup(compared, best)))
@@ -177,7 +192,7 @@ static size_t find_fastest(const struct compared *compared)
     return best;
 }
 
-static void say_gain(struct rue_page *page, const struct compared *compared, size_t best)
+static void say_gain(struct rue_page *page, const struct rue_compared *compared, size_t best)
 {
     const struct rue_comparison *comparison = compared->with_first[best];
     char times[RUE_UNIT_TEXT_BYTES];
@@ -189,25 +204,44 @@ static void say_gain(struct rue_page *page, const struct compared *compared, siz
     rue_say(page, ".");
 }
 
-static void say_use(struct rue_page *page, const struct compared *compared)
+static void say_use(struct rue_page *page, const struct rue_compared *compared)
 {
     const struct rue_findings *findings = compared->findings;
-    size_t best = find_fastest(compared), config = findings->variants[best].selection->recommended;
+    size_t best = rue_compared_fastest(compared);
     rue_page_sentence(page, RUE_LOOK_BOLD, 0);
-    if (!compared->comparable) return;
-    rue_say(page, "%s", rue_verdict_lead(findings, &findings->variants[best]));
-    rue_say_variant(page, findings, &findings->variants[best]);
+    if (best == RUE_NONE) return;
+    const struct rue_variant_findings *variant = &findings->variants[best];
+    rue_say(page, "%s", rue_verdict_lead(findings, variant));
+    rue_say_variant(page, findings, variant);
     rue_say(page, " with ");
-    rue_say_config(page, &findings->variants[best].matrix->configs[config]);
+    rue_say_config(page, &variant->matrix->configs[variant->selection->recommended]);
     if (best == 0)
         rue_say(page, ": no other variant is more than %.0f %% faster.", 100 * least_gain);
     else
         say_gain(page, compared, best);
-    rue_say(page, rue_findings_is_doubtful(findings) ? " " : "");
-    rue_verdict_confidence(page, findings);
 }
 
-static void put_noise(struct rue_page *page, const struct compared *compared, size_t v)
+/* With what weakens it. */
+static void say_answer(struct rue_page *page, const struct rue_compared *compared)
+{
+    say_use(page, compared);
+    if (!compared->comparable) return;
+    rue_say(page, rue_findings_is_doubtful(compared->findings) ? " " : "");
+    rue_verdict_confidence(page, compared->findings);
+}
+
+/* Variants that cannot be compared. */
+static void put_others(struct rue_page *page, const struct rue_compared *compared)
+{
+    const struct rue_findings *findings = compared->findings;
+    for (size_t v = 0; v < findings->variant_count; v++) {
+        rue_page_sentence(page, RUE_LOOK_PLAIN, 0);
+        if (v ? !compared->with_first[v] : !compared->comparable)
+            rue_verdict_use(page, findings, &findings->variants[v]);
+    }
+}
+
+static void put_noise(struct rue_page *page, const struct rue_compared *compared, size_t v)
 {
     const struct rue_saving_interval *saved = &compared->with_first[v]->saving.interval;
     rue_page_sentence(page, RUE_LOOK_PLAIN, 2);
@@ -218,7 +252,7 @@ static void put_noise(struct rue_page *page, const struct compared *compared, si
 }
 
 /* Says why the common configuration can look better than a variant's own. */
-static void put_common(struct rue_page *page, const struct compared *compared,
+static void put_common(struct rue_page *page, const struct rue_compared *compared,
                        const struct rue_overall *common)
 {
     rue_page_sentence(page, RUE_LOOK_PLAIN, 0);
@@ -235,7 +269,7 @@ static void put_common(struct rue_page *page, const struct compared *compared,
 }
 
 /* Which chunks and codec pay. */
-static void say_stores(struct rue_page *page, const struct compared *compared)
+static void say_stores(struct rue_page *page, const struct rue_compared *compared)
 {
     const struct rue_comparison *stores = compared->stores;
     if (!stores || stores->saving.interval.confidence <= 0) return; /* no repeats */
@@ -256,21 +290,18 @@ static void say_stores(struct rue_page *page, const struct compared *compared)
     rue_say(page, ".");
 }
 
-static void put_page(struct rue_page *page, const struct compared *compared, bool brief)
+void rue_compared_put_answer(struct rue_page *page, const struct rue_compared *compared)
+{
+    say_use(page, compared);
+    put_others(page, compared);
+    say_job(page, compared->findings);
+    put_variants(page, compared);
+}
+
+void rue_compared_put_details(struct rue_page *page, const struct rue_compared *compared, bool brief)
 {
     const struct rue_findings *findings = compared->findings;
     const struct rue_overall *common = find_common(findings);
-    rue_page_sentence(page, RUE_LOOK_BOLD, 0);
-    rue_verdict_partial(page, findings);
-    say_use(page, compared);
-    for (size_t v = 0; v < findings->variant_count; v++) {
-        rue_page_sentence(page, RUE_LOOK_PLAIN, 0);
-        if (v ? !compared->with_first[v] : !compared->comparable)
-            rue_verdict_use(page, findings, &findings->variants[v]);
-    }
-    rue_page_gap(page);
-    say_job(page, findings);
-    put_variants(page, compared);
     for (size_t v = 0; v < findings->variant_count; v++) {
         rue_page_sentence(page, RUE_LOOK_PLAIN, 2);
         rue_verdict_queue(page, findings, &findings->variants[v], brief);
@@ -287,24 +318,37 @@ static void put_page(struct rue_page *page, const struct compared *compared, boo
     }
     if (common) put_common(page, compared, common);
     rue_page_gap(page);
+}
+
+static void put_page(struct rue_page *page, const struct rue_compared *compared, bool brief)
+{
+    const struct rue_findings *findings = compared->findings;
+    rue_page_sentence(page, RUE_LOOK_BOLD, 0);
+    rue_verdict_partial(page, findings);
+    say_answer(page, compared);
+    put_others(page, compared);
+    rue_page_gap(page);
+    say_job(page, findings);
+    put_variants(page, compared);
+    rue_compared_put_details(page, compared, brief);
     rue_verdict_background(page, findings, false);
 }
 
 static rue_status render(const struct rue_findings *findings, const struct rue_report_style *style,
                          FILE *stream, rue_error *error)
 {
-    struct compared compared;
+    struct rue_compared *compared;
     struct rue_page page = {0};
-    rue_status status = open_compared(findings, &compared, error);
+    rue_status status = rue_compared_open(findings, &compared, error);
     if (status != RUE_OK) return status;
-    put_page(&page, &compared, style->brief);
+    put_page(&page, compared, style->brief);
     status = rue_page_write(&page, style, stream, error);
     rue_page_close(&page);
-    close_compared(&compared);
+    rue_compared_close(compared);
     return status;
 }
 
-static json_t *comparisons_json(const struct compared *compared)
+static json_t *comparisons_json(const struct rue_compared *compared)
 {
     json_t *array = json_array();
     char name[PATH_MAX + 128];
@@ -322,13 +366,13 @@ static rue_status render_json(const struct rue_findings *findings, const struct 
                               FILE *stream, rue_error *error)
 {
     (void)style;
-    struct compared compared;
+    struct rue_compared *compared;
     struct rue_page page = {0}, answer = {0};
     const struct rue_overall *common = find_common(findings);
-    rue_status status = open_compared(findings, &compared, error);
+    rue_status status = rue_compared_open(findings, &compared, error);
     if (status != RUE_OK) return status;
-    put_variants(&page, &compared);
-    say_use(&answer, &compared);
+    put_variants(&page, compared);
+    say_answer(&answer, compared);
     json_t *root = rue_json_make(
         "format:t job_images:n common_config:o common_predicted:b variants:o comparisons:o answer:o "
         "partial:b low_confidence:b",
@@ -337,9 +381,9 @@ static rue_status render_json(const struct rue_findings *findings, const struct 
                : json_null(),
         common && rue_findings_basis(&common->selection->rows[common->selection->recommended]) ==
                       RUE_BASIS_PREDICTED,
-        rue_page_json_table(&page), comparisons_json(&compared), rue_page_json_text(&answer),
+        rue_page_json_table(&page), comparisons_json(compared), rue_page_json_text(&answer),
         findings->run.partial, rue_findings_is_doubtful(findings));
-    close_compared(&compared);
+    rue_compared_close(compared);
     return rue_json_write(root, stream, error);
 }
 

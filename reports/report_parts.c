@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "comparison_table.h"
+#include "job_parts.h"
 #include "prose.h"
 #include "units.h"
 #include "verdict.h"
@@ -113,12 +114,6 @@ static void put_data(struct rue_page *page, const struct rue_variant_findings *v
     if (strcmp(variant->job.workload.cache, RUE_CACHE_COLD) == 0) say_fact(page, &comma, "", "read cold");
 }
 
-/* A rate over several models would be that of the slowest ones. */
-static bool rate_shown(const struct rue_variant_findings *variant)
-{
-    return variant->job.images && variant->selection->model_count == 1 && variant->goal == RUE_GOAL_TIME;
-}
-
 static void put_listed(struct rue_page *page, const struct rue_variant_findings *variant, size_t config,
                        bool brief)
 {
@@ -126,11 +121,10 @@ static void put_listed(struct rue_page *page, const struct rue_variant_findings 
     char header[48], votes[48];
     snprintf(header, sizeof header, "in top %zu", selection->top_n);
     snprintf(votes, sizeof votes, "%zu of %zu", selection->rows[config].top_n_count, selection->model_count);
-    double job = (double)variant->job.images * (double)rue_deployment_loaders(&variant->job.deployment),
-           rate = job / rue_cost_matrix_cell(variant->matrix, 0, config)->median_ns * (double)RUE_NS_PER_S;
     const struct rue_table_column columns[] = {
         {NULL, header, .text = votes, .right = true, .drop = 2, .absent = brief},
-        {NULL, "images/s", RUE_UNIT_COUNT, .number = rate, .drop = 1, .absent = !rate_shown(variant)},
+        {NULL, "images/s", RUE_UNIT_COUNT, .number = rue_job_rate(variant, 0, config), .drop = 1,
+         .absent = selection->model_count > 1}, /* over several models it would be that of the slowest */
     };
     put_config(page, variant, config);
     rue_page_put(page, columns, sizeof columns / sizeof *columns);
@@ -174,28 +168,32 @@ static void put_batch_sizes(struct rue_page *page, const struct rue_variant_find
         if (best.config != RUE_NONE) put_config(page, variant, best.config);
 }
 
-void rue_parts_variant(struct rue_page *page, const struct rue_findings *findings,
+void rue_parts_ranking(struct rue_page *page, const struct rue_findings *findings,
                        const struct rue_variant_findings *variant, bool brief)
 {
     put_heading(page, findings, variant, brief);
     put_data(page, variant);
-    if (variant->selection->recommended == RUE_NONE) {
-        rue_page_gap(page);
-        return; /* the closing sentence says why */
-    }
+    if (variant->selection->recommended == RUE_NONE) return; /* the closing sentence says why */
     if (!brief) rue_page_gap(page);
     put_configs(page, findings, variant, brief);
     rue_verdict_above(page, variant, brief);
-    if (!brief) {
-        put_batch_sizes(page, variant);
-        rue_page_gap(page);
-        rue_page_sentence(page, RUE_LOOK_PLAIN, 2);
-        rue_verdict_answers(page, variant);
-        rue_page_gap(page);
-    }
-    rue_verdict_evidence(page, variant, !rue_findings_is_unsteady(findings));
-    rue_verdict_notes(page, variant, brief);
+    if (brief) return;
+    put_batch_sizes(page, variant);
     rue_page_gap(page);
+    rue_page_sentence(page, RUE_LOOK_PLAIN, 2);
+    rue_verdict_answers(page, variant);
+    rue_page_gap(page);
+}
+
+void rue_parts_notes(struct rue_page *page, const struct rue_findings *findings,
+                     const struct rue_breakdown *breakdown, const struct rue_variant_findings *variant,
+                     bool brief)
+{
+    if (variant->selection->recommended == RUE_NONE) return;
+    rue_verdict_evidence(page, variant, !rue_findings_is_unsteady(findings));
+    rue_page_sentence(page, RUE_LOOK_PLAIN, 2);
+    rue_verdict_waiting(page, findings, breakdown, variant);
+    rue_verdict_notes(page, variant, brief);
 }
 
 /* `rue compare` shows several pairs. */

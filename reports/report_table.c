@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "charts.h"
+#include "loading_code.h"
 #include "page_writers.h"
 #include "program_name.h"
 #include "rank_scaling.h"
@@ -10,7 +11,6 @@
 #include "report_parts.h"
 #include "shell_quote.h"
 #include "verdict.h"
-#include "wrap.h"
 
 enum { NARROWEST = 40 };
 
@@ -19,47 +19,24 @@ static void put_maps(struct rue_page *page, const struct rue_findings *findings,
     struct rue_chart_subject subject;
     rue_chart_subject_make(findings, variant, &subject);
     rue_page_gap(page);
-    if (findings->variants[variant].selection->ranked_count)
-        (brief ? rue_charts_map : rue_charts_grid)(page, &subject);
+    if (findings->variants[variant].selection->ranked_count) {
+        rue_charts_map(page, &subject);
+        if (!brief) rue_charts_knobs(page, &subject);
+    }
     rue_page_gap(page);
 }
 
-/* Says a text as Python writes it. */
-static void say_literal(struct rue_page *page, const char *text)
-{
-    rue_say(page, "\"");
-    for (; *text; text++) {
-        bool escaped = *text == '"' || *text == '\\';
-        if (*text == ' ')
-            rue_say(page, RUE_NO_BREAK);
-        else
-            rue_say(page, "%s%c", escaped ? "\\" : "", *text);
-    }
-    rue_say(page, "\"");
-}
-
-/* The lines that load with what was recommended for rue's own loader. */
-static void put_use(struct rue_page *page, const struct rue_findings *findings)
-{
-    const struct rue_variant_findings *first = &findings->variants[0];
-    if (!rue_findings_runner_is_own(findings) || !first->variant.path[0]) return;
-    if (!rue_findings_is_decided(findings, first)) return;
-    rue_page_sentence(page, RUE_LOOK_PLAIN, 2);
-    rue_say(page, "from rue_tuner import Loader  # PyTorch's best num_workers can differ");
-    rue_page_sentence(page, RUE_LOOK_PLAIN, 2);
-    rue_say(page, "loader = Loader.from_recommendation(");
-    say_literal(page, findings->folder);
-    rue_say(page, ")");
-}
-
 static rue_status put_page(struct rue_page *page, const struct rue_findings *findings,
-                           const struct rue_report_style *style, rue_error *error)
+                           const struct rue_breakdown *breakdown, const struct rue_report_style *style,
+                           rue_error *error)
 {
     bool recommended = false, bounds = false, brief = style->brief;
     rue_status status = rue_parts_verdict(page, findings, brief, error);
     if (rue_findings_compares_ranks(findings)) return rue_rank_scaling_put(page, findings, false), status;
     for (size_t v = 0; v < findings->variant_count; v++) {
-        rue_parts_variant(page, findings, &findings->variants[v], brief);
+        rue_parts_ranking(page, findings, &findings->variants[v], brief);
+        rue_parts_notes(page, findings, breakdown, &findings->variants[v], brief);
+        rue_page_gap(page);
         if (style->maps) put_maps(page, findings, v, brief);
         recommended |= findings->variants[v].selection->recommended != RUE_NONE;
         bounds |= findings->variants[v].claim.confidence > 0;
@@ -71,7 +48,8 @@ static rue_status put_page(struct rue_page *page, const struct rue_findings *fin
     if (brief && recommended)
         rue_say(page, "More: %s show %s --details; all configurations: --json.", rue_program_name(),
                 rue_shell_word(findings->folder, word));
-    if (brief && recommended) put_use(page, findings);
+    if (brief && recommended && rue_findings_runner_is_own(findings))
+        rue_loading_code_put(page, findings, &findings->variants[0], RUE_LOOK_PLAIN, 2);
     return status;
 }
 
@@ -88,9 +66,12 @@ static rue_status render(const struct rue_findings *findings, const struct rue_r
     for (size_t v = 0; v < findings->variant_count; v++) sorted.variants[v] = findings->variants[v];
     qsort(sorted.variants, findings->variant_count, sizeof *sorted.variants, rue_findings_compare);
     if (wide.columns > 0 && wide.columns < NARROWEST) wide.columns = NARROWEST;
-    rue_status status = put_page(&page, &sorted, style, error);
+    struct rue_breakdown *breakdown = NULL;
+    rue_status status = rue_breakdown_open(&sorted, &breakdown, error);
+    if (status == RUE_OK) status = put_page(&page, &sorted, breakdown, style, error);
     if (status == RUE_OK) status = rue_page_write(&page, &wide, stream, error);
     rue_page_close(&page);
+    rue_breakdown_close(breakdown);
     free(sorted.variants);
     return status;
 }

@@ -5,100 +5,14 @@
 #include <string.h>
 
 #include "charts.h"
+#include "page_writers.h"
+#include "poster.h"
 #include "prose.h"
 #include "rank_scaling.h"
+#include "report.h"
 #include "report_parts.h"
 #include "units.h"
 #include "verdict.h"
-
-/* ---- how to use it ---- */
-
-/* In Python's syntax. */
-static void say_torch(struct rue_page *page, const struct rue_findings *findings,
-                      const struct rue_config *config)
-{
-    const struct rue_knobs *knobs = rue_config_knobs(config);
-    rue_say(page, "DataLoader(dataset");
-    for (size_t k = 0; k < knobs->count; k++) {
-        const struct rue_knob_info *knob = knobs->at[k];
-        const char *quote = knob->kind == RUE_KIND_CATEGORY ? "\"" : "";
-        char value[RUE_KNOB_TEXT_BYTES];
-        if (!rue_findings_gives_torch(findings, config, k)) continue;
-        rue_knob_format(knob, config->value[k], value);
-        if (knob->kind == RUE_KIND_FLAG) value[0] = config->value[k] ? 'T' : 'F';
-        rue_say(page, ", %s=%s%s%s", knob->torch, quote, value, quote);
-    }
-    rue_say(page, ")");
-}
-
-/* The line of code, if PyTorch's loader was measured; else where a job reads the answer. */
-static void put_use(struct rue_page *page, const struct rue_findings *findings)
-{
-    bool torch = strcmp(findings->runner.measured_with, "torch") == 0;
-    for (size_t v = 0; v < findings->variant_count; v++) {
-        const struct rue_variant_findings *variant = &findings->variants[v];
-        if (!torch || !rue_findings_is_decided(findings, variant)) continue;
-        rue_page_sentence(page, RUE_LOOK_PLAIN, 0);
-        rue_say(page, "In PyTorch: ");
-        say_torch(page, findings, &variant->matrix->configs[variant->selection->recommended]);
-    }
-    rue_page_sentence(page, RUE_LOOK_PLAIN, 0);
-    if (!torch && findings->folder[0])
-        rue_say(page, "Python reads it with rue_tuner.load(\"%s\"), other programs from recommendation.json.",
-                findings->folder);
-}
-
-/* "raw folder: ". Says nothing and returns false if these are the only data. */
-static bool say_subject(struct rue_page *page, const struct rue_findings *findings,
-                        const struct rue_variant_findings *variant)
-{
-    bool named = !rue_findings_is_only(findings, variant);
-    if (named) rue_say_variant(page, findings, variant);
-    rue_say(page, "%s", named ? ": " : "");
-    return named;
-}
-
-/* Warns if nothing was repeated. */
-static void put_single(struct rue_page *page, const struct rue_findings *findings,
-                       const struct rue_variant_findings *variant)
-{
-    size_t least, most;
-    rue_findings_repeats(variant, &least, &most);
-    rue_page_sentence(page, RUE_LOOK_PLAIN, 0);
-    if (most != 1 || variant->claim.confidence > 0 || variant->selection->recommended == RUE_NONE) return;
-    bool named = say_subject(page, findings, variant);
-    rue_say(page,
-            "%s was measured twice, so the uncertainty is unknown: configurations with almost the "
-            "same regret can be equally good.",
-            named ? "nothing" : "Nothing");
-}
-
-/* What is certain, and what it took. */
-static void put_certainty(struct rue_page *page, const struct rue_findings *findings,
-                          const struct rue_breakdown *breakdown)
-{
-    char text[RUE_UNIT_TEXT_BYTES];
-    for (size_t v = 0; v < findings->variant_count; v++) {
-        const struct rue_variant_findings *variant = &findings->variants[v];
-        put_single(page, findings, variant);
-        rue_page_sentence(page, RUE_LOOK_PLAIN, 0);
-        if (!(variant->claim.confidence > 0) || rue_findings_is_unsteady(findings)) continue;
-        bool named = say_subject(page, findings, variant);
-        rue_say(page,
-                "%s other %sconfiguration is more than %.1f" RUE_NO_BREAK "points better (%.3g" RUE_NO_BREAK
-                "%% confidence).",
-                named ? "no" : "No", variant->claim.measured_only ? "measured " : "",
-                rue_prose_bound_percent(variant->claim.bound_ratio), 100 * variant->claim.confidence);
-    }
-    rue_page_sentence(page, RUE_LOOK_PLAIN, 0);
-    if (!breakdown->trial_count || !(findings->run.duration_s > 0)) return;
-    rue_say(page, "Found with %zu trials", breakdown->trial_count);
-    if (findings->run.reused_trials)
-        rue_say(page, ", %zu of them from earlier runs", findings->run.reused_trials);
-    rue_say(page, "; the last run took %s on %d CPU%s.",
-            rue_format_duration((uint64_t)(findings->run.duration_s * 1e9), text, sizeof text),
-            findings->machine.usable_cpus, rue_prose_plural((uint64_t)findings->machine.usable_cpus));
-}
 
 /* ---- how it was found ---- */
 
@@ -120,6 +34,7 @@ static void put_provenance(struct rue_page *page, const struct rue_findings *fin
                            const struct rue_breakdown *breakdown)
 {
     const struct rue_run_findings *run = &findings->run;
+    bool corrected = findings->changes.notice_count || findings->changes.contention.contended_ratio > 0;
     const struct rue_machine_findings *machine = &findings->machine;
     char text[RUE_UNIT_TEXT_BYTES] = "", memory[RUE_UNIT_TEXT_BYTES] = "";
     rue_page_heading(page, 1);
@@ -137,6 +52,9 @@ static void put_provenance(struct rue_page *page, const struct rue_findings *fin
     put_fact(page, "loader", "%s%s%s%s", findings->runner.measured_with, findings->runner.name[0] ? " (" : "",
              findings->runner.name, findings->runner.name[0] ? ")" : "");
     put_fact(page, "times of models", "%s", findings->runner.consumer);
+    put_fact(page, "times of jobs", "%s",
+             corrected ? "corrected for other programs and changes of speed; as measured in trials.csv"
+                       : "as measured");
     put_fact(page, "CPU", "%s", machine->cpu);
     if (machine->usable_cpus) put_fact(page, "usable CPUs", "%d", machine->usable_cpus);
     if (machine->memory_bytes)
@@ -155,24 +73,49 @@ static void put_provenance(struct rue_page *page, const struct rue_findings *fin
 
 /* ---- the page ---- */
 
+static const char notes_heading[] = "The answer in full, and its caveats";
+
+/* A heading that names the variant, if there are several. */
+static void put_topic(struct rue_page *page, const struct rue_chart_subject *subject, const char *topic)
+{
+    rue_page_heading(page, 1);
+    rue_say(page, "%s%s%s", topic, subject->name[0] ? ": " : "", subject->name);
+}
+
+/* `mapped`: the poster has its heat map. */
 static void put_variant(struct rue_page *page, const struct rue_findings *findings, size_t v,
-                        const struct rue_breakdown *breakdown)
+                        const struct rue_breakdown *breakdown, bool mapped)
 {
     struct rue_chart_subject subject;
     rue_chart_subject_make(findings, v, &subject);
-    rue_page_heading(page, 1);
-    rue_say(page, "%s", subject.name[0] ? subject.name : "Configurations");
-    rue_charts_grid(page, &subject);
-    rue_page_heading(page, 2);
-    rue_say(page, "Ranking");
-    rue_parts_variant(page, findings, subject.variant, false);
+    put_topic(page, &subject, "Ranking");
+    if (!mapped) rue_charts_map(page, &subject);
+    rue_parts_ranking(page, findings, subject.variant, false);
     rue_charts_answers(page, &subject);
-    rue_page_heading(page, 2);
-    rue_say(page, "Where the time goes");
+    put_topic(page, &subject, "Other knobs");
+    rue_charts_knobs(page, &subject);
+    put_topic(page, &subject, "Where the time goes");
     rue_charts_breakdown(page, &subject, breakdown);
-    rue_page_heading(page, 2);
-    rue_say(page, "Times of all configurations");
+    put_topic(page, &subject, "Times of all configurations");
     rue_charts_times(page, &subject);
+}
+
+static rue_status put_notes(struct rue_page *page, const struct rue_findings *findings,
+                            const struct rue_breakdown *breakdown, rue_error *error)
+{
+    bool bounds = false;
+    rue_page_heading(page, 1);
+    rue_say(page, "%s", notes_heading);
+    rue_status status = rue_parts_verdict(page, findings, false, error);
+    for (size_t v = 0; v < findings->variant_count; v++) {
+        const struct rue_variant_findings *variant = &findings->variants[v];
+        rue_page_sentence(page, RUE_LOOK_BOLD, 0);
+        if (findings->variant_count > 1) rue_say_variant(page, findings, variant);
+        rue_parts_notes(page, findings, breakdown, variant, false);
+        bounds |= variant->claim.confidence > 0;
+    }
+    rue_verdict_background(page, findings, bounds);
+    return status;
 }
 
 static rue_status put_comparisons(struct rue_page *page, const struct rue_findings *findings,
@@ -190,20 +133,36 @@ static rue_status put_comparisons(struct rue_page *page, const struct rue_findin
     return status;
 }
 
+static rue_status put_study(struct rue_page *page, const struct rue_findings *findings,
+                            const struct rue_breakdown *breakdown, const struct rue_compared *compared,
+                            rue_error *error)
+{
+    size_t subject = rue_poster_subject(findings, compared);
+    page->folds = true;
+    rue_status status = rue_poster_put(page, findings, breakdown, compared, notes_heading, error);
+    if (compared) {
+        rue_page_heading(page, 1);
+        rue_say(page, "Variants, model by model");
+        rue_compared_put_details(page, compared, false);
+    }
+    if (status == RUE_OK) status = put_notes(page, findings, breakdown, error);
+    for (size_t v = 0; v < findings->variant_count; v++)
+        put_variant(page, findings, v, breakdown, v == subject);
+    return status;
+}
+
 static rue_status put_page(struct rue_page *page, const struct rue_findings *findings,
                            const struct rue_breakdown *breakdown, rue_error *error)
 {
-    bool bounds = false, ranks = rue_findings_compares_ranks(findings);
-    rue_status status = rue_parts_verdict(page, findings, false, error);
-    if (ranks) {
+    struct rue_compared *compared = NULL;
+    rue_status status = RUE_OK;
+    if (rue_findings_compares_ranks(findings)) {
+        status = rue_parts_verdict(page, findings, false, error);
         rue_rank_scaling_put(page, findings, true);
-    } else {
-        put_certainty(page, findings, breakdown);
-        put_use(page, findings);
-        for (size_t v = 0; v < findings->variant_count; v++)
-            bounds |= findings->variants[v].claim.confidence > 0;
-        rue_verdict_background(page, findings, bounds);
-        for (size_t v = 0; v < findings->variant_count; v++) put_variant(page, findings, v, breakdown);
+    } else if (findings->variant_count) {
+        if (rue_compared_is(findings)) status = rue_compared_open(findings, &compared, error);
+        if (status == RUE_OK) status = put_study(page, findings, breakdown, compared, error);
+        rue_compared_close(compared);
     }
     if (status == RUE_OK) status = put_comparisons(page, findings, error);
     rue_page_heading(page, 1);
@@ -222,3 +181,29 @@ rue_status rue_study_page_make(const struct rue_findings *findings, struct rue_p
     rue_breakdown_close(breakdown);
     return status;
 }
+
+rue_status rue_study_page_write(const struct rue_page *page, const struct rue_findings *findings,
+                                FILE *stream, rue_error *error)
+{
+    char title[300], *data = NULL;
+    snprintf(title, sizeof title, "%s: data loader study by rue",
+             findings->study[0] ? findings->study : "unnamed");
+    rue_status status = rue_report_json_text(findings, &data, error);
+    if (status == RUE_OK) status = rue_page_write_html(page, title, data, stream, error);
+    free(data);
+    return status;
+}
+
+static rue_status render(const struct rue_findings *findings, const struct rue_report_style *style,
+                         FILE *stream, rue_error *error)
+{
+    struct rue_page page = {0};
+    (void)style;
+    rue_status status = rue_study_page_make(findings, &page, error);
+    if (status == RUE_OK) status = rue_study_page_write(&page, findings, stream, error);
+    rue_page_close(&page);
+    return status;
+}
+
+const struct rue_report rue_report_html = {
+    .name = "html", .file = "report.html", .mark = RUE_PAGE_HTML_MARK, .render = render};

@@ -1,4 +1,5 @@
-/* The page of a study: the verdict, then charts with their tables, then how it was measured. */
+/* The page of a study: a poster, then sections: the answer in full, rankings, charts with their tables,
+ * trials, and how it was measured. */
 #ifndef RUE_STUDY_PAGE_H
 #define RUE_STUDY_PAGE_H
 
@@ -9,7 +10,7 @@
 rue_status rue_study_page_make(const struct rue_findings *findings, struct rue_page *page,
                                rue_error *error) RUE_MUST_CHECK;
 
-/* Writes it as HTML with the findings as JSON (report_html.c). RUE_MEMORY; RUE_STORE: the stream failed. */
+/* Writes it as HTML with the findings as JSON. RUE_MEMORY; RUE_STORE: the stream failed. */
 rue_status rue_study_page_write(const struct rue_page *page, const struct rue_findings *findings,
                                 FILE *stream, rue_error *error) RUE_MUST_CHECK;
 

@@ -280,50 +280,11 @@ static void put_baselines(struct rue_page *page, const struct rue_variant_findin
         say_baseline(page, variant, &variant->baselines.rows[i], i ? "It" : "The recommendation");
 }
 
-/* Predicted share of the job's time in which the model does not compute; NaN: unknown. */
-static double waiting_share(const struct rue_variant_findings *variant, size_t model)
-{
-    const struct rue_config *config = &variant->matrix->configs[variant->selection->recommended];
-    int batch_size = config->value[RUE_BATCH_SIZE];
-    double images = (double)variant->job.images, batches = ceil(images / batch_size);
-    struct rue_pipeline_consumer consumer =
-        rue_knowledge_consumer(variant->knowledge, rue_consumer_index(model, config), batch_size);
-    double compute_s = batches * consumer.batch_s + images * consumer.image_s;
-    const struct rue_cell *cell =
-        rue_cost_matrix_cell(variant->matrix, model, variant->selection->recommended);
-    return 1 - compute_s * 1e9 / cell->median_ns;
-}
-
-static void put_bottleneck(struct rue_page *page, const struct rue_variant_findings *variant)
-{
-    const double slow_share = 0.1;
-    size_t models = variant->selection->model_count, slowed = 0, slowest = 0;
-    rue_page_sentence(page, RUE_LOOK_PLAIN, 2);
-    if (!variant->knowledge || variant->goal != RUE_GOAL_TIME || !variant->job.images) return;
-    for (size_t m = 0; m < models; m++) {
-        if (isnan(waiting_share(variant, m))) return;
-        slowed += waiting_share(variant, m) > slow_share;
-        if (waiting_share(variant, m) > waiting_share(variant, slowest)) slowest = m;
-    }
-    double share = 100 * fmax(0, waiting_share(variant, slowest));
-    if (share < 0.5)
-        rue_say(page, "Loading is not a bottleneck: models do not wait for data.");
-    else if (slowed == 0)
-        rue_say(page, "Loading is not a bottleneck: models wait for data at most %.0f" NB "%% of the time.",
-                share);
-    else
-        rue_say(page,
-                "Loading slows down %zu" NB "of" NB "%zu model%s: %s waits for data %.0f" NB
-                "%% of the time.",
-                slowed, models, rue_prose_plural(models), variant->matrix->models[slowest], share);
-}
-
 void rue_verdict_evidence(struct rue_page *page, const struct rue_variant_findings *variant, bool steady)
 {
     put_missed_repeats(page, variant);
     if (steady) put_baselines(page, variant);
     put_claim(page, variant, steady);
-    put_bottleneck(page, variant);
 }
 
 void rue_verdict_partial(struct rue_page *page, const struct rue_findings *findings)

@@ -3,6 +3,7 @@
 #define RUE_VERDICT_H
 
 #include "comparison.h"
+#include "job_parts.h"
 #include "section.h"
 
 /* The recommended configuration and its regret, or why no configuration can be recommended. */
@@ -22,8 +23,27 @@ void rue_verdict_why_none(struct rue_page *page, const struct rue_variant_findin
 void rue_verdict_overall(struct rue_page *page, const struct rue_overall *overall);
 
 /* Below a variant's table, a sentence each: repeats that failed; with `steady`, the gain over baselines; the
- * bound on other configurations; which models wait for data. Needs a recommendation. */
+ * bound on other configurations. Needs a recommendation. */
 void rue_verdict_evidence(struct rue_page *page, const struct rue_variant_findings *variant, bool steady);
+
+/* The share of the job's time in which models wait for data with a configuration (rue_job_parts_waiting): of
+ * the model that waits longest, and the mean. */
+struct rue_waiting {
+    size_t models;  /* that compute; 0: unknown */
+    bool predicted; /* for some model */
+    size_t slowed;  /* models that wait for more than 10 % */
+    size_t slowest; /* model that waits longest */
+    double most_ratio, mean_ratio;
+};
+
+/* (verdict_waiting.c) */
+struct rue_waiting rue_waiting_find(const struct rue_findings *findings,
+                                    const struct rue_breakdown *breakdown,
+                                    const struct rue_variant_findings *variant, size_t config);
+
+/* Which models wait for data with the recommended configuration. */
+void rue_verdict_waiting(struct rue_page *page, const struct rue_findings *findings,
+                         const struct rue_breakdown *breakdown, const struct rue_variant_findings *variant);
 
 /* Directly below the table: why a configuration ranks above the recommended one. With `brief`, nothing if the
  * evidence about baselines says it. (verdict_notes.c) */

@@ -15,13 +15,7 @@ enum { COLUMNS_ALONE = 2, GAP_PX = 8, LEGEND_LINE_PX = 18, LEGEND_WIDTH_PX = 360
 
 void rue_chart_write_definitions(FILE *stream)
 {
-    static const char *const hatches[][2] = {{"hi", "#fff"}, {"hk", "#000"}};
     fputs("<defs>", stream);
-    for (size_t i = 0; i < 2; i++)
-        fprintf(stream,
-                "<pattern id=\"%s\" width=\"6\" height=\"6\" patternUnits=\"userSpaceOnUse\">"
-                "<path d=\"M-1,1l2,-2M0,6l6,-6M5,7l2,-2\" stroke=\"%s\" stroke-opacity=\".5\"/></pattern>",
-                hatches[i][0], hatches[i][1]);
     for (size_t m = 0; m < RUE_MARKERS; m++)
         fprintf(stream,
                 "<marker id=\"k%zu\" markerUnits=\"userSpaceOnUse\" markerWidth=\"9\" markerHeight=\"9\" "
@@ -37,9 +31,12 @@ static const struct rue_chart_drawer *const drawers[] = {[RUE_CHART_HEAT] = &rue
                                                          [RUE_CHART_POINTS] = &rue_chart_plot,
                                                          [RUE_CHART_BARS] = &rue_chart_bars};
 
+static const char legend_label[] = "legend";
+
 static void begin_svg(struct rue_drawing *drawing, int width, int height, const char *what)
 {
-    fputs("<svg class=\"c\" ", drawing->stream);
+    bool legend = strcmp(what, legend_label) == 0;
+    fprintf(drawing->stream, "<svg class=\"c%s\" ", legend ? " y" : "");
     if (drawing->alone)
         fprintf(drawing->stream, "x=\"%d\" y=\"%d\" ", drawing->at_x, drawing->at_y);
     else
@@ -133,7 +130,7 @@ static void draw_legend(struct rue_drawing *drawing)
     int cell = legend_cell(drawing);
     size_t columns = (size_t)(LEGEND_WIDTH_PX / cell);
     if (!count) return;
-    begin_svg(drawing, LEGEND_WIDTH_PX, legend_height(drawing), "legend");
+    begin_svg(drawing, LEGEND_WIDTH_PX, legend_height(drawing), legend_label);
     for (size_t i = 0; i < count; i++) {
         double x = (double)(i % columns) * cell, y = (double)(i / columns) * LEGEND_LINE_PX + 9;
         drawers[drawing->chart->kind]->draw_swatch(drawing, drawing->legend[i], x + 2, y);

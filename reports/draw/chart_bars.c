@@ -6,26 +6,37 @@
 #include "chart_drawing.h"
 #include "utf8.h"
 
-enum { WIDTH = 380, LEFT = 74, NAME_MOST = 24, RIGHT = 96, TOP = 22, BOTTOM = 38, BAR = 16, LINE = 22 };
+enum { WIDTH = 380, LEFT = 74, RIGHT = 96, NAME_MOST = 24, TOP = 22, BOTTOM = 38, BAR = 16, LINE = 22 };
 
-/* Space for the names of the bars. */
-static int find_left(const struct rue_drawing *drawing)
+/* Space for the texts beside the bars, at least `least`. */
+static int find_space(const struct rue_drawing *drawing, const struct rue_table_column *column, int least)
 {
     int widest = 0;
-    for (size_t r = 0; r < drawing->table->row_count; r++) {
-        char *name = rue_drawing_value(drawing, r, drawing->columns.x);
-        int width = name ? rue_utf8_width(name) : 0;
+    for (size_t r = 0; r < drawing->table->row_count && column; r++) {
+        char *text = rue_drawing_value(drawing, r, column);
+        int width = text ? rue_utf8_width(text) : 0;
         if (width > widest) widest = width;
-        free(name);
+        free(text);
     }
     if (widest > NAME_MOST) widest = NAME_MOST;
-    return widest * 7 + 10 > LEFT ? widest * 7 + 10 : LEFT;
+    return widest * 7 + 10 > least ? widest * 7 + 10 : least;
 }
 
-static size_t count_bars(const struct rue_drawing *drawing, size_t panel)
+/* Whether a line with the name of its series is above the bar: it is the first one of its series. */
+static bool begins_series(const struct rue_drawing *drawing, size_t row)
+{
+    if (!drawing->columns.series) return false;
+    for (size_t r = row; r-- > 0;)
+        if (drawing->panels.of_row[r] == drawing->panels.of_row[row])
+            return drawing->series.of_row[r] != drawing->series.of_row[row];
+    return true;
+}
+
+static size_t count_lines(const struct rue_drawing *drawing, size_t panel)
 {
     size_t count = 0;
-    for (size_t r = 0; r < drawing->table->row_count; r++) count += drawing->panels.of_row[r] == panel;
+    for (size_t r = 0; r < drawing->table->row_count; r++)
+        if (drawing->panels.of_row[r] == panel) count += 1U + begins_series(drawing, r);
     return count;
 }
 
@@ -59,7 +70,7 @@ static void draw_bar(struct rue_drawing *drawing, const struct rue_axis *axis, s
         free(text);
         before += part;
     }
-    rue_drawing_put_text(drawing, rue_axis_px(axis, before) + 4, y + BAR - 4, "",
+    rue_drawing_put_text(drawing, rue_axis_px(axis, before) + 4, y + BAR - 4, "h",
                          (int)(WIDTH - rue_axis_px(axis, before)) / 6,
                          rue_drawing_text(drawing, row, drawing->columns.caption));
     free(name);
@@ -75,7 +86,8 @@ static void draw(struct rue_drawing *drawing, size_t panel, int width, int heigh
     for (size_t r = 0; r < drawing->table->row_count; r++)
         if (drawing->panels.of_row[r] == panel) rue_axis_include(&axis, bar_total(drawing, r));
     if (!axis.known) return;
-    rue_axis_place(&axis, find_left(drawing), WIDTH - RIGHT);
+    const int right = WIDTH - find_space(drawing, drawing->columns.caption, RIGHT);
+    rue_axis_place(&axis, find_space(drawing, drawing->columns.x, LEFT), right);
     fputs("<path class=\"g\" d=\"", drawing->stream);
     for (size_t i = 0; i < axis.tick_count; i++)
         fprintf(drawing->stream, "M%.0f,%dV%d", rue_axis_px(&axis, axis.ticks[i]), TOP - 3, height - BOTTOM);
@@ -85,9 +97,14 @@ static void draw(struct rue_drawing *drawing, size_t panel, int width, int heigh
                              rue_axis_tick_text(&axis, axis.ticks[i], text));
     snprintf(title, sizeof title, "%s%s%s%s", chart->x_title ? chart->x_title : "time",
              axis.suffix[0] ? " (" : "", axis.suffix, axis.suffix[0] ? ")" : "");
-    rue_drawing_put_text(drawing, (axis.from + WIDTH - RIGHT) / 2, height - 7, "m", 40, title);
+    rue_drawing_put_text(drawing, (axis.from + axis.to) / 2, height - 7, "m", 40, title);
     for (size_t r = 0; r < drawing->table->row_count; r++) {
         if (drawing->panels.of_row[r] != panel) continue;
+        if (begins_series(drawing, r)) {
+            rue_drawing_put_text(drawing, 4, y + BAR - 2, "t h", WIDTH / 8,
+                                 rue_drawing_text(drawing, r, drawing->columns.series));
+            y += LINE;
+        }
         draw_bar(drawing, &axis, r, y);
         y += LINE;
     }
@@ -96,7 +113,7 @@ static void draw(struct rue_drawing *drawing, size_t panel, int width, int heigh
 static void measure(const struct rue_drawing *drawing, size_t panel, int *width, int *height)
 {
     *width = WIDTH;
-    *height = TOP + BOTTOM + LINE * (int)count_bars(drawing, panel);
+    *height = TOP + BOTTOM + LINE * (int)count_lines(drawing, panel);
 }
 
 static void draw_swatch(struct rue_drawing *drawing, size_t entry, double x, double y)

@@ -96,19 +96,26 @@ static void put_cell_title(struct rue_drawing *drawing, size_t row)
     for (int i = 0; i < 3; i++) free(texts[i]);
 }
 
+/* Halfway to white. */
+static struct rue_heat_color make_pale(struct rue_heat_color color)
+{
+    return (struct rue_heat_color){(color.r + 255) / 2, (color.g + 255) / 2, (color.b + 255) / 2};
+}
+
 static void draw_cell(struct rue_drawing *drawing, size_t row, double x, double y)
 {
     double value = rue_drawing_number(drawing, row, drawing->columns.value);
     enum rue_row_mark mark = drawing->table->rows[row].mark;
-    bool known = isfinite(value);
+    bool known = isfinite(value), pale = mark == RUE_ROW_PREDICTED || mark == RUE_ROW_UNCHANGED;
     struct rue_heat_color color =
         known ? rue_heat_color(drawing, value) : (struct rue_heat_color){234, 238, 242};
+    if (pale) color = make_pale(color);
     fprintf(drawing->stream,
             "<g><rect x=\"%.0f\" y=\"%.0f\" width=\"%d\" height=\"%d\" fill=\"#%02x%02x%02x\"/>", x, y,
             CELL_WIDTH - 1, CELL_HEIGHT - 1, (int)color.r, (int)color.g, (int)color.b);
-    if (mark == RUE_ROW_PREDICTED || mark == RUE_ROW_UNCHANGED)
-        fprintf(drawing->stream, "<rect class=\"h%c\" x=\"%.0f\" y=\"%.0f\" width=\"%d\" height=\"%d\"/>",
-                rue_heat_is_dark(color) ? 'i' : 'k', x, y, CELL_WIDTH - 1, CELL_HEIGHT - 1);
+    if (pale)
+        fprintf(drawing->stream, "<circle class=\"%c\" cx=\"%.0f\" cy=\"%.0f\" r=\"1.6\"/>",
+                rue_heat_is_dark(color) ? 'i' : 'k', x + CELL_WIDTH - 6, y + 5);
     if (mark == RUE_ROW_FAILED)
         fprintf(drawing->stream, "<path class=\"x\" d=\"M%.0f,%.0fl%d,%dm0,-%dl-%d,%d\"/>", x + 6, y + 4,
                 CELL_WIDTH - 13, CELL_HEIGHT - 9, CELL_HEIGHT - 9, CELL_WIDTH - 13, CELL_HEIGHT - 9);

@@ -12,6 +12,7 @@ enum {
     RIGHT = 14,
     TOP = 24,
     BOTTOM = 42,
+    Y_TITLE_MOST = (HEIGHT - BOTTOM) / 6,
     TICK_GAP = 24,
     DISTINCT_MAX = 64,
     TITLED_POINTS = 400, /* larger drawings have no text for each point */
@@ -125,7 +126,7 @@ static void draw_axes(struct plot *plot)
     rue_drawing_put_text(drawing, (LEFT + WIDTH - RIGHT) / 2, HEIGHT - 8, "m", 48, title);
     rue_drawing_axis_title(drawing, &plot->y, drawing->columns.value, title, sizeof title);
     fprintf(drawing->stream, "<g transform=\"translate(11,%d) rotate(-90)\">", (TOP + HEIGHT - BOTTOM) / 2);
-    rue_drawing_put_text(drawing, 0, 0, "m", 30, title);
+    rue_drawing_put_text(drawing, 0, 0, "m", Y_TITLE_MOST, title);
     fputs("</g>", drawing->stream);
 }
 

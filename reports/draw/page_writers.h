@@ -17,9 +17,9 @@ rue_status rue_page_write(const struct rue_page *page, const struct rue_report_s
 rue_status rue_page_write_html(const struct rue_page *page, const char *title, const char *data, FILE *stream,
                                rue_error *error) RUE_MUST_CHECK;
 
-/* Writes Markdown (section_markdown.c); charts are links to `plots`/NAME.svg if `plots` is not NULL. Errors
- * as rue_page_write_html. */
-rue_status rue_page_write_markdown(const struct rue_page *page, const char *plots, FILE *stream,
+/* Writes Markdown (section_markdown.c), unless `full` only what comes before the first heading; charts are
+ * links to `plots`/NAME.svg if `plots` is not NULL. Errors as rue_page_write_html. */
+rue_status rue_page_write_markdown(const struct rue_page *page, const char *plots, bool full, FILE *stream,
                                    rue_error *error) RUE_MUST_CHECK;
 
 #endif

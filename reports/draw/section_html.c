@@ -1,5 +1,6 @@
-/* One HTML document: no other file, no network, and readable without scripts. The script only sorts tables;
- * the policy allows no other one. */
+/* One HTML document: no other file, no network, and readable without scripts. The script sorts tables, says
+ * which are wider than the window, and opens the section that a link leads to; the policy allows no other
+ * one. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +11,7 @@
 #include "page_writers.h"
 
 /* The hash of page.js, for the policy. */
-#define SCRIPT_HASH "sha256-IGdUAJeKdfoUV3UWG00NzVjxBQTt2r/ZlEbF/d2wTXY="
+#define SCRIPT_HASH "sha256-JEKHNRv0MBNKXbdeoiE4OvwTOqPfkbqrWApuqcjGHwg="
 
 /* Rows have no end tags, which are optional, and no classes: a page has thousands of cells. */
 static rue_status put_row(const struct rue_section *table, size_t row, FILE *stream, rue_error *error)
@@ -28,12 +29,21 @@ static rue_status put_row(const struct rue_section *table, size_t row, FILE *str
     return RUE_OK;
 }
 
+/* Whether the table fits a column of the grid. */
+static bool is_narrow(const struct rue_section *table)
+{
+    const size_t most = 5;
+    size_t count = 0;
+    for (size_t c = 0; c < table->column_count; c++) count += rue_column_is_shown(table, c);
+    return count <= most;
+}
+
 /* Classes n1, n2, ... align columns to the right. */
 static rue_status put_table(const struct rue_section *table, FILE *stream, rue_error *error)
 {
     rue_status status = RUE_OK;
     size_t shown = 0;
-    fputs("<div class=\"w\"><table class=\"", stream);
+    fprintf(stream, "<div class=\"w%s\"><table class=\"", is_narrow(table) ? "" : " x");
     for (size_t c = 0; c < table->column_count; c++) {
         if (!rue_column_is_shown(table, c)) continue;
         shown++;
@@ -52,48 +62,87 @@ static rue_status put_table(const struct rue_section *table, FILE *stream, rue_e
     return status;
 }
 
-static rue_status put_charts(const struct rue_section *table, FILE *stream, rue_error *error)
+static rue_status put_numbers(const struct rue_section *table, FILE *stream, rue_error *error)
 {
-    size_t drawn = 0;
-    for (size_t i = 0; i < table->chart_count; i++) {
-        const struct rue_chart *chart = &table->charts[i];
-        if (!rue_chart_is_drawn(table, chart)) continue;
-        drawn++;
-        fprintf(stream, "<figure%s id=\"", chart->panel ? "" : " class=\"o\"");
-        rue_markup_put(stream, chart->name);
-        fputs("\"><figcaption>", stream);
-        rue_markup_put(stream, chart->title);
-        if (chart->note) {
-            fputs(" <span>", stream);
-            rue_markup_put(stream, chart->note);
-            fputs("</span>", stream);
-        }
-        fputs("</figcaption><div class=\"p\">\n", stream);
-        rue_status status = rue_chart_write(table, chart, stream, error);
-        if (status != RUE_OK) return status;
-        fputs("</div></figure>\n", stream);
-    }
-    if (!drawn) return put_table(table, stream, error);
     fprintf(stream, "<details><summary>The numbers (%zu rows)</summary>", table->row_count);
     rue_status status = put_table(table, stream, error);
     fputs("</details>\n", stream);
     return status;
 }
 
-static void put_text(const struct rue_section *section, size_t number, FILE *stream)
+/* A heat map, or a chart of several panels, has a row of the grid, class x. */
+static rue_status put_figure(const struct rue_section *table, const struct rue_chart *chart, FILE *stream,
+                             rue_error *error)
 {
-    static const char *const looks[RUE_LOOK_COUNT] = {"", " class=\"b\"", " class=\"d\""};
-    bool heading = section->kind == RUE_SECTION_HEADING;
-    int level = section->indent + 1;
-    if (heading)
-        fprintf(stream, "<h%d id=\"part-%zu\">", level, number);
-    else
-        fprintf(stream, "<p%s>", looks[section->look]);
+    bool wide = chart->panel || chart->kind == RUE_CHART_HEAT;
+    fprintf(stream, "<figure%s id=\"", wide ? " class=\"x\"" : "");
+    rue_markup_put(stream, chart->name);
+    fputs("\"><figcaption>", stream);
+    rue_markup_put(stream, chart->title);
+    if (chart->note) {
+        fputs(" <span>", stream);
+        rue_markup_put(stream, chart->note);
+        fputs("</span>", stream);
+    }
+    fputs("</figcaption><div class=\"p\">\n", stream);
+    rue_status status = rue_chart_write(table, chart, stream, error);
+    fputs("</div>", stream);
+    return status;
+}
+
+/* The numbers are below the chart or, of several charts, below all of them. */
+static rue_status put_charts(const struct rue_section *table, FILE *stream, rue_error *error)
+{
+    rue_status status = RUE_OK;
+    size_t drawn = 0;
+    for (size_t i = 0; i < table->chart_count; i++) drawn += rue_chart_is_drawn(table, &table->charts[i]);
+    for (size_t i = 0; status == RUE_OK && i < table->chart_count; i++) {
+        if (!rue_chart_is_drawn(table, &table->charts[i])) continue;
+        status = put_figure(table, &table->charts[i], stream, error);
+        if (status == RUE_OK && drawn == 1) status = put_numbers(table, stream, error);
+        fputs("</figure>\n", stream);
+    }
+    if (status != RUE_OK || drawn == 1) return status;
+    return (drawn ? put_numbers : put_table)(table, stream, error);
+}
+
+static void put_figures(const struct rue_section *table, FILE *stream)
+{
+    fputs("<dl>", stream);
+    for (size_t r = 0; r < table->row_count; r++) {
+        const struct rue_value *values = table->rows[r].values;
+        fputs("<div><dt>", stream);
+        rue_markup_put(stream, values[1].text);
+        fputs("<dd>", stream);
+        rue_markup_put(stream, values[0].text);
+        fputs("<dd class=\"d\">", stream);
+        rue_markup_put(stream, values[2].text);
+        fputs("</div>\n", stream);
+    }
+    fputs("</dl>\n", stream);
+}
+
+/* ---- texts ---- */
+
+/* The number of the section that is the heading; that of no section: none. */
+static size_t find_heading(const struct rue_page *page, const char *text)
+{
+    size_t i = 0;
+    while (i < page->count && (page->sections[i].kind != RUE_SECTION_HEADING || !rue_page_is_shown(page, i) ||
+                               strcmp(page->sections[i].text, text) != 0))
+        i++;
+    return i;
+}
+
+static void put_sentence(const struct rue_page *page, const struct rue_section *section, FILE *stream)
+{
+    static const char *const looks[RUE_LOOK_COUNT] = {"", " class=\"b\"", " class=\"d\"", ""};
+    size_t to = section->link ? find_heading(page, section->link) : page->count;
+    if (section->look != RUE_LOOK_CODE) fprintf(stream, "<p%s>", looks[section->look]);
+    if (to < page->count) fprintf(stream, "<a href=\"#part-%zu\">", to);
     rue_markup_put(stream, section->text);
-    if (heading)
-        fprintf(stream, "</h%d>\n", level);
-    else
-        fputs("</p>\n", stream);
+    fputs(to < page->count ? "</a>" : "", stream);
+    fputs(section->look == RUE_LOOK_CODE ? "\n" : "</p>\n", stream);
 }
 
 static void put_contents(const struct rue_page *page, FILE *stream)
@@ -108,6 +157,61 @@ static void put_contents(const struct rue_page *page, FILE *stream)
         fputs("</a> ", stream);
     }
     fputs("</nav>\n", stream);
+}
+
+/* ---- the page ---- */
+
+struct layout {
+    const struct rue_page *page;
+    FILE *stream;
+    bool texts;  /* an element of texts is open */
+    bool code;   /* an element of lines to copy is open in it */
+    bool headed; /* the poster has ended */
+};
+
+static void set_texts(struct layout *layout, bool texts, bool code)
+{
+    if (layout->code && !code) fputs("</code></pre>\n", layout->stream);
+    if (texts != layout->texts) fputs(texts ? "<div class=\"t\">" : "</div>\n", layout->stream);
+    if (code && !layout->code) fputs("<pre><code>", layout->stream);
+    layout->texts = texts;
+    layout->code = code;
+}
+
+static void put_heading(struct layout *layout, size_t number)
+{
+    const struct rue_section *section = &layout->page->sections[number];
+    bool folds = layout->page->folds;
+    set_texts(layout, false, false);
+    if (section->indent > 1) {
+        fprintf(layout->stream, "<h3 id=\"part-%zu\">", number);
+        rue_markup_put(layout->stream, section->text);
+        fputs("</h3>\n", layout->stream);
+        return;
+    }
+    fputs(layout->headed && folds ? "</div></details>\n" : "</div>\n", layout->stream);
+    fputs(folds ? "<details class=\"s\"><summary><h2>" : "<h2>", layout->stream);
+    rue_markup_put(layout->stream, section->text);
+    fprintf(layout->stream, "</h2>%s\n<div class=\"g\" id=\"part-%zu\">\n", folds ? "</summary>" : "",
+            number);
+    layout->headed = true;
+}
+
+/* The answer has a row of the poster; all other texts, and the figures, have a column. Below it, a narrow
+ * table is in the element of the texts that introduce it. */
+static rue_status put_section(struct layout *layout, size_t number, rue_error *error)
+{
+    const struct rue_section *section = &layout->page->sections[number];
+    bool poster = layout->page->folds && !layout->headed, sentence = section->kind == RUE_SECTION_SENTENCE,
+         texts = section->figures || (sentence && (!poster || section->look != RUE_LOOK_BOLD)),
+         joined = layout->texts && !poster && !sentence && !section->chart_count && is_narrow(section);
+    if (section->kind == RUE_SECTION_HEADING) return put_heading(layout, number), RUE_OK;
+    set_texts(layout, texts || joined, sentence && section->look == RUE_LOOK_CODE);
+    if (section->figures) return put_figures(section, layout->stream), RUE_OK;
+    if (sentence) return put_sentence(layout->page, section, layout->stream), RUE_OK;
+    rue_status status = put_charts(section, layout->stream, error);
+    set_texts(layout, false, false);
+    return status;
 }
 
 static void put_head(const char *title, FILE *stream)
@@ -148,19 +252,16 @@ rue_status rue_page_write_html(const struct rue_page *page, const char *title, c
                                rue_error *error)
 {
     rue_status status = RUE_OK;
+    struct layout layout = {.page = page, .stream = stream};
     if (page->failed) return rue_fail_memory(error, "a report", page->count * sizeof *page->sections);
     put_head(title, stream);
-    put_contents(page, stream);
-    for (size_t i = 0; status == RUE_OK && i < page->count; i++) {
-        const struct rue_section *section = &page->sections[i];
-        if (!rue_page_is_shown(page, i)) continue;
-        if (section->kind == RUE_SECTION_TABLE)
-            status = put_charts(section, stream, error);
-        else
-            put_text(section, i, stream);
-    }
+    if (!page->folds) put_contents(page, stream);
+    fputs(page->folds ? "<div class=\"poster\">\n" : "<div class=\"g\">\n", stream);
+    for (size_t i = 0; status == RUE_OK && i < page->count; i++)
+        if (rue_page_is_shown(page, i)) status = put_section(&layout, i, error);
     if (status != RUE_OK) return status;
-    fputs("</main>\n", stream);
+    set_texts(&layout, false, false);
+    fputs(layout.headed && page->folds ? "</div></details>\n</main>\n" : "</div>\n</main>\n", stream);
     if (data) put_data(data, stream);
     fprintf(stream, "<script>%s</script>\n</body>\n</html>\n", rue_page_js);
     return rue_report_finish(stream, error);

@@ -28,9 +28,20 @@ static rue_status put_text(FILE *stream, const char *text, rue_error *error)
     return RUE_OK;
 }
 
+/* An indented block, in which no character has a meaning. Lines in a row are one block. */
+static rue_status put_code(const struct rue_section *section, FILE *stream, rue_error *error)
+{
+    char *clean = rue_utf8_cleaned(section->text, true, false);
+    if (!clean) return rue_fail_memory(error, "a report", section->used);
+    fprintf(stream, "    %s\n\n", clean);
+    free(clean);
+    return RUE_OK;
+}
+
 static rue_status put_sentence(const struct rue_section *section, FILE *stream, rue_error *error)
 {
     bool bold = section->kind == RUE_SECTION_SENTENCE && section->look == RUE_LOOK_BOLD;
+    if (section->look == RUE_LOOK_CODE) return put_code(section, stream, error);
     if (section->kind == RUE_SECTION_HEADING) fputs(section->indent == 1 ? "## " : "### ", stream);
     fputs(bold ? "**" : "", stream);
     rue_status status = put_text(stream, section->text, error);
@@ -92,7 +103,7 @@ static rue_status put_charts(const struct rue_section *table, const char *plots,
     return status;
 }
 
-rue_status rue_page_write_markdown(const struct rue_page *page, const char *plots, FILE *stream,
+rue_status rue_page_write_markdown(const struct rue_page *page, const char *plots, bool full, FILE *stream,
                                    rue_error *error)
 {
     rue_status status = RUE_OK;
@@ -101,6 +112,7 @@ rue_status rue_page_write_markdown(const struct rue_page *page, const char *plot
     for (size_t i = 0; status == RUE_OK && i < page->count; i++) {
         const struct rue_section *section = &page->sections[i];
         if (!rue_page_is_shown(page, i)) continue;
+        if (section->kind == RUE_SECTION_HEADING && !full) break;
         status = section->kind == RUE_SECTION_TABLE ? put_charts(section, plots, stream, error)
                                                     : put_sentence(section, stream, error);
     }

@@ -15,7 +15,7 @@
 
 enum { INDENT = 2, GAP = 2, TIGHT_HEADER = 5, HEADER_BYTES = 256, SHOWN_BYTES = 4096 };
 
-static const char *const colors[RUE_LOOK_COUNT] = {"", "\033[1m", "\033[2m"};
+static const char *const colors[RUE_LOOK_COUNT] = {"", "\033[1m", "\033[2m", ""};
 
 /* ---- tables ---- */
 

@@ -266,7 +266,7 @@ static void put_means(struct rue_page *page, const struct rue_difference *differ
                                        .name = "change",
                                        .title = "Change of the time (%), mean over models",
                                        .note = "ring: recommended in the second study; above zero: slower; "
-                                               "hatched: no model changed",
+                                               "dot: no model changed",
                                        .x = "batch_size",
                                        .y = "num_workers",
                                        .value = "change_ratio",
@@ -296,7 +296,7 @@ static void put_charts(struct rue_page *page, const struct rue_difference *diffe
                        &(struct rue_chart){.kind = RUE_CHART_HEAT,
                                            .name = "change-model",
                                            .title = "Change of the time (%) for each model",
-                                           .note = "hatched: no change",
+                                           .note = "dot: no change",
                                            .x = "batch_size",
                                            .y = "num_workers",
                                            .value = "change_ratio",

@@ -11,79 +11,13 @@ void rue_explanation_close(struct rue_explanation *explanation)
     free(explanation);
 }
 
-/* ---- parts ---- */
-
-static struct rue_explained_time measured_parts(const struct rue_parts *parts)
-{
-    double trials = (double)parts->count;
-    struct rue_explained_time time = {.basis = RUE_PARTS_MEASURED, .total_ns = parts->total_ns / trials};
-    for (size_t i = 0; i < RUE_PART_COUNT; i++) time.ns[i] = parts->ns[i] / trials;
-    return time;
-}
-
-static struct rue_explained_time predicted_parts(const struct rue_variant_findings *variant, size_t model,
-                                                 size_t column)
-{
-    const struct rue_config *config = &variant->matrix->configs[column];
-    int batch_size = config->value[RUE_BATCH_SIZE];
-    uint64_t images = rue_config_images(config, variant->job.workload.drop_last, variant->job.images);
-    const struct rue_pipeline_consumer consumer =
-        rue_knowledge_consumer(variant->knowledge, rue_consumer_index(model, config), batch_size);
-    const struct rue_pipeline_times times =
-        rue_pipeline_predict(&variant->knowledge->loader, &consumer, config, images);
-    double batches = ceil((double)images / batch_size),
-           compute_s = batches * consumer.batch_s + (double)images * consumer.image_s;
-    if (!isfinite(times.end_to_end_s) || !isfinite(compute_s)) return (struct rue_explained_time){0};
-    return (struct rue_explained_time){
-        .basis = RUE_PARTS_PREDICTED,
-        .total_ns = 1e9 * times.end_to_end_s,
-        .ns = {[RUE_PART_FIRST] = 1e9 * times.first_batch_s,
-               [RUE_PART_WAIT] = 1e9 * fmax(0, rue_pipeline_middle_s(&times) - compute_s),
-               [RUE_PART_COMPUTE] = 1e9 * compute_s,
-               [RUE_PART_SHUTDOWN] = 1e9 * times.shutdown_s}};
-}
-
-static struct rue_explained_time unknown_parts(double total_ns)
-{
-    return (struct rue_explained_time){RUE_PARTS_UNKNOWN, total_ns, {NAN, NAN, NAN, NAN, NAN}};
-}
-
-/* Whether a trial or a prediction says where most of its time goes. */
-static bool has_parts(const struct rue_explained_time *time)
-{
-    return time->basis != RUE_PARTS_UNKNOWN && rue_parts_sum(time->ns) > time->total_ns / 2;
-}
-
-static struct rue_explained_time explain_time(const struct rue_explanation *explanation,
-                                              const struct rue_breakdown *breakdown, size_t model,
-                                              size_t config)
-{
-    const struct rue_variant_findings *variant = explanation->variant;
-    const struct rue_cell *cell = rue_cost_matrix_cell(variant->matrix, model, config);
-    const struct rue_parts *parts = rue_breakdown_cell(
-        breakdown, explanation->findings, (size_t)(variant - explanation->findings->variants), model, config);
-    struct rue_explained_time time = {0};
-    if (variant->goal == RUE_GOAL_TIME && parts) time = measured_parts(parts);
-    if (variant->goal == RUE_GOAL_TIME && !parts && !variant->label && variant->knowledge &&
-        variant->job.images)
-        time = predicted_parts(variant, model, config);
-    double fixed_ns = time.ns[RUE_PART_FIRST] + time.ns[RUE_PART_SHUTDOWN], total_ns = time.total_ns;
-    bool ok = cell->state == RUE_CELL_OK;
-    double scale = (cell->median_ns - fixed_ns) / (total_ns - fixed_ns);
-    if (!ok || !has_parts(&time) || !(scale > 0) || !isfinite(scale))
-        return unknown_parts(ok ? cell->median_ns : NAN);
-    time.total_ns = cell->median_ns;
-    for (size_t i = RUE_PART_WAIT; i <= RUE_PART_COMPUTE; i++) time.ns[i] *= scale;
-    return time;
-}
-
 /* ---- faster loading ---- */
 
 /* The time of a model if loading was `ratio` times as fast. Workers that a consumer waits for load all the
  * time, except during the shut-down. */
 static double faster_ns(const struct rue_explanation *explanation, size_t model, double ratio)
 {
-    const struct rue_explained_time *own = &explanation->models[model].own;
+    const struct rue_job_parts *own = &explanation->models[model].own;
     double waiting_ns = own->ns[RUE_PART_FIRST] + own->ns[RUE_PART_WAIT];
     bool workers = explanation->variant->matrix->configs[explanation->config].value[RUE_NUM_WORKERS] > 0;
     double loading_ns = workers ? own->total_ns - own->ns[RUE_PART_SHUTDOWN] : waiting_ns;
@@ -178,10 +112,8 @@ rue_status rue_explanation_open(const struct rue_findings *findings, const struc
     compare(explanation);
     for (size_t m = 0; m < count; m++) {
         struct rue_explained_model *model = &explanation->models[m];
-        model->own = explain_time(explanation, breakdown, m, config);
-        model->other = unknown_parts(NAN);
-        if (explanation->other != RUE_NONE)
-            model->other = explain_time(explanation, breakdown, m, explanation->other);
+        model->own = rue_job_parts_find(findings, breakdown, found, m, config);
+        model->other = rue_job_parts_find(findings, breakdown, found, m, explanation->other);
         model->regret_ratio = rue_selection_regret(found->selection, found->matrix, m, config);
     }
     find_loading(explanation);

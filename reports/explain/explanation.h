@@ -5,19 +5,11 @@
 
 #include <jansson.h>
 
-#include "breakdown.h"
+#include "job_parts.h"
 #include "section.h"
 
-/* The time of a cell, and its parts. The parts are those of its longest trials, or of a prediction, scaled to
- * the time of the job: the first batch and the shut-down last as long in a job of any length. */
-struct rue_explained_time {
-    enum rue_parts_basis { RUE_PARTS_UNKNOWN, RUE_PARTS_MEASURED, RUE_PARTS_PREDICTED } basis;
-    double total_ns;           /* NaN: not ok */
-    double ns[RUE_PART_COUNT]; /* NaN: unknown */
-};
-
 struct rue_explained_model {
-    struct rue_explained_time own, other;
+    struct rue_job_parts own, other;
     double regret_ratio; /* NaN: not ok */
 };
 

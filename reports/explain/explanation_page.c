@@ -126,7 +126,7 @@ static void say_noise(struct rue_page *page, const struct rue_explanation *expla
 /* ---- parts ---- */
 
 /* Waiting for data or copying, if it is not small: the model could run faster. Else the largest part. */
-static size_t find_bound(const struct rue_explained_time *time)
+static size_t find_bound(const struct rue_job_parts *time)
 {
     const double small_share = 0.1, *ns = time->ns;
     size_t largest = 0, waiting = ns[RUE_PART_COPY] > ns[RUE_PART_WAIT] ? RUE_PART_COPY : RUE_PART_WAIT;
@@ -191,7 +191,7 @@ static void say_parts(struct rue_page *page, const struct rue_explanation *expla
     double shares[RUE_PART_COUNT] = {0};
     size_t known = 0, predicted = 0, bounds[RUE_PART_COUNT] = {0};
     for (size_t m = 0; m < explanation->variant->matrix->model_count; m++) {
-        const struct rue_explained_time *own = &explanation->models[m].own;
+        const struct rue_job_parts *own = &explanation->models[m].own;
         if (own->basis == RUE_PARTS_UNKNOWN) continue;
         for (size_t i = 0; i < RUE_PART_COUNT; i++) shares[i] += own->ns[i] / own->total_ns;
         bounds[find_bound(own)]++;
@@ -243,7 +243,7 @@ static void say_losses(struct rue_page *page, const struct rue_explanation *expl
     rue_say(page, ".");
 }
 
-static void put_model_parts(struct rue_page *page, const char *model, const struct rue_explained_time *own)
+static void put_model_parts(struct rue_page *page, const char *model, const struct rue_job_parts *own)
 {
     static const char *const bounds[RUE_PART_COUNT] = {"start", "loading", "copying", "computing",
                                                        "shut-down"},
@@ -256,7 +256,7 @@ static void put_model_parts(struct rue_page *page, const char *model, const stru
         {"bound", "bound by", .text = bounds[find_bound(own)]},
         {"source", "parts are", .text = sources[own->basis]},
     };
-    struct rue_explained_time shown = *own;
+    struct rue_job_parts shown = *own;
     if (shown.ns[RUE_PART_COPY] == 0) shown.ns[RUE_PART_COPY] = NAN; /* nothing was copied to a device */
     rue_page_row(page, false, row, sizeof row / sizeof *row);
     rue_parts_put(page, shown.ns);
@@ -267,15 +267,15 @@ static void put_parts(struct rue_page *page, const struct rue_explanation *expla
 {
     rue_page_table(page);
     for (size_t m = 0; m < explanation->variant->matrix->model_count; m++) {
-        const struct rue_explained_time *own = &explanation->models[m].own;
+        const struct rue_job_parts *own = &explanation->models[m].own;
         if (own->basis != RUE_PARTS_UNKNOWN)
             put_model_parts(page, explanation->variant->matrix->models[m], own);
     }
 }
 
 /* Adds the parts of the difference between two times: for people as shares of the other one. */
-static void put_part_losses(struct rue_page *page, const struct rue_explained_time *own,
-                            const struct rue_explained_time *other)
+static void put_part_losses(struct rue_page *page, const struct rue_job_parts *own,
+                            const struct rue_job_parts *other)
 {
     static const struct {
         const char *key, *header;

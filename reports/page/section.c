@@ -36,6 +36,7 @@ void rue_page_close(struct rue_page *page)
         free(section->columns);
         free(section->rows);
         free(section->text);
+        free((char *)section->link);
     }
     free(page->sections);
     *page = (struct rue_page){0};
@@ -115,6 +116,21 @@ static const char *copy_text(struct rue_page *page, const char *text)
     char *copy = text ? strdup(text) : NULL;
     if (text && !copy) page->failed = true;
     return copy;
+}
+
+void rue_page_link(struct rue_page *page, const char *heading)
+{
+    struct rue_section *section = last_section(page);
+    if (!section) return;
+    assert(section->kind == RUE_SECTION_SENTENCE && !section->link);
+    section->link = copy_text(page, heading);
+}
+
+void rue_page_figures(struct rue_page *page)
+{
+    rue_page_table(page);
+    struct rue_section *table = last_section(page);
+    if (table) table->figures = true;
 }
 
 void rue_page_clear_rows(struct rue_page *page)

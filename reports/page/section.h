@@ -21,7 +21,13 @@ struct rue_report_style {
     int color_bits; /* of the cells of heat maps: 24 or 8; 0: no colour */
 };
 
-enum rue_look { RUE_LOOK_PLAIN, RUE_LOOK_BOLD, RUE_LOOK_DIM, RUE_LOOK_COUNT };
+enum rue_look {
+    RUE_LOOK_PLAIN,
+    RUE_LOOK_BOLD,
+    RUE_LOOK_DIM,
+    RUE_LOOK_CODE, /* lines to copy */
+    RUE_LOOK_COUNT
+};
 
 enum rue_unit {
     RUE_UNIT_TEXT,     /* a text or a configuration; the others are numbers */
@@ -66,8 +72,8 @@ struct rue_value {
 /* How charts draw a row. */
 enum rue_row_mark {
     RUE_ROW_PLAIN,
-    RUE_ROW_PREDICTED, /* a cell of a heat map is hatched, a point of a line hollow */
-    RUE_ROW_UNCHANGED, /* a cell of a heat map is hatched */
+    RUE_ROW_PREDICTED, /* a cell of a heat map is pale and has a dot, a point of a line is hollow */
+    RUE_ROW_UNCHANGED, /* a cell of a heat map is pale and has a dot */
     RUE_ROW_FAILED,    /* a cell of a heat map is crossed out */
     RUE_ROW_JOINED,    /* a line joins the point to the next such point */
 };
@@ -93,7 +99,8 @@ struct rue_chart {
     const char *note;  /* (optional) how to read it */
     const char *x, *y, *value, *last; /* keys of columns; borrowed. NULL: none */
     const char *low, *high;           /* (optional) keys: the ends of an interval around `value` */
-    const char *series;               /* (optional) key: its values have a line or a colour each */
+    const char *series;               /* (optional) key: its values have a line or a colour each; of bars,
+                                         a line above them */
     const char *panel;                /* (optional) key: its values have a drawing each */
     const char *caption;              /* (optional) key: a text beside a bar, and in the title of a cell */
     bool log_x, log_y;                /* logarithmic scales */
@@ -109,6 +116,8 @@ struct rue_section {
     int indent; /* of a heading, its level: 1 or 2 */
     char *text; /* of a heading or sentence; RUE_NO_BREAK (wrap.h): no line breaks here */
     size_t used, capacity;
+    const char *link; /* (optional) of a sentence: text of the heading that it leads to; owned */
+    bool figures;     /* a table of rue_page_figures */
     struct rue_table_column *columns; /* [column_count] without values; those of the first row */
     size_t column_count;
     struct rue_table_row *rows; /* [row_count] */
@@ -124,6 +133,7 @@ struct rue_page {
     struct rue_section *sections;
     size_t count, capacity;
     bool failed;
+    bool folds; /* in HTML, what comes before the first heading is a poster; each heading has to be opened */
 };
 
 void rue_page_close(struct rue_page *page);
@@ -138,8 +148,15 @@ void rue_page_heading(struct rue_page *page, int level);
 void rue_page_sentence(struct rue_page *page, enum rue_look look, int indent);
 void rue_say(struct rue_page *page, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* The last sentence leads to the heading with this text, where the format has links. */
+void rue_page_link(struct rue_page *page, const char *heading);
+
 /* Begins a table. Each of its rows has the same columns. */
 void rue_page_table(struct rue_page *page);
+
+/* Begins a table of figures, which HTML shows large. Its columns are texts: the figure, what it is, a remark.
+ */
+void rue_page_figures(struct rue_page *page);
 
 /* Adds a row; rue_page_put() adds further columns to it. Texts and headers are copied. */
 void rue_page_row(struct rue_page *page, bool chosen, const struct rue_table_column *columns, size_t count);

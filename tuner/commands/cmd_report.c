@@ -19,6 +19,7 @@
 static const struct rue_option options_table[] = {
     {"out", RUE_OPTION_OUTPUT, "DIR", NULL, "folder for the report [the study's folder]",
      .set_by = RUE_SET_BY_USER},
+    {"full", RUE_OPTION_FLAG, NULL, NULL, "write all of the page into report.md, not only its first screen"},
     {RUE_STUDY_OPTION_QUIET},
 };
 
@@ -26,6 +27,7 @@ static const struct rue_option options_table[] = {
 struct book {
     const struct rue_page *page;
     const struct rue_findings *findings;
+    bool full; /* of the Markdown */
 };
 
 static rue_status write_html(const void *context, FILE *stream, rue_error *error)
@@ -37,7 +39,7 @@ static rue_status write_html(const void *context, FILE *stream, rue_error *error
 static rue_status write_markdown(const void *context, FILE *stream, rue_error *error)
 {
     const struct book *book = context;
-    return rue_page_write_markdown(book->page, PLOTS, stream, error);
+    return rue_page_write_markdown(book->page, PLOTS, book->full, stream, error);
 }
 
 /* ---- plots ---- */
@@ -109,13 +111,11 @@ static rue_status write_plots(const struct rue_page *page, const char *plots, si
 
 /* ---- the report ---- */
 
-static rue_status write_files(const struct rue_findings *findings, const struct rue_page *page,
-                              const char *folder, bool quiet, rue_error *error)
+static rue_status write_files(const struct book *book, const char *folder, bool quiet, rue_error *error)
 {
     const struct rue_output html = rue_report_output(&rue_report_html, folder),
                             markdown = {
                                 .folder = folder, .name = "report.md", .mark = RUE_PAGE_MARKDOWN_MARK};
-    const struct book book = {page, findings};
     char plots[PATH_MAX];
     size_t plot_count = 0;
     bool png = false;
@@ -123,9 +123,9 @@ static rue_status write_files(const struct rue_findings *findings, const struct 
         return rue_fail(error, RUE_STORE, "%s: the path is too long: choose another folder with --out",
                         folder);
     rue_status status = rue_folder_make(plots, "--out", error);
-    if (status == RUE_OK) status = rue_output_write(&html, write_html, &book, error);
-    if (status == RUE_OK) status = rue_output_write(&markdown, write_markdown, &book, error);
-    if (status == RUE_OK) status = write_plots(page, plots, &plot_count, &png, error);
+    if (status == RUE_OK) status = rue_output_write(&html, write_html, book, error);
+    if (status == RUE_OK) status = rue_output_write(&markdown, write_markdown, book, error);
+    if (status == RUE_OK) status = write_plots(book->page, plots, &plot_count, &png, error);
     if (status == RUE_OK && !quiet)
         rue_terminal_print(stderr, "written: %s/%s, %s, %zu plots in " PLOTS "/ (SVG%s)", folder, html.name,
                            markdown.name, plot_count, png ? " and PNG" : "; for PNG install rsvg-convert");
@@ -139,11 +139,12 @@ static rue_status report(struct rue_record *record, const struct rue_options *op
     rue_status status = rue_record_findings(record, &record->last->rules, &findings, error);
     if (status != RUE_OK) return status;
     const char *folder = rue_options_text(options, "out");
+    const struct book book = {&page, findings, rue_options_flag(options, "full")};
     status = rue_study_page_make(findings, &page, error);
     if (status == RUE_OK) status = rue_record_check_list(record, error);
     if (status == RUE_OK)
-        status = write_files(findings, &page, folder ? folder : findings->folder,
-                             rue_options_flag(options, "quiet"), error);
+        status =
+            write_files(&book, folder ? folder : findings->folder, rue_options_flag(options, "quiet"), error);
     rue_page_close(&page);
     rue_findings_close(findings);
     return status;
@@ -164,10 +165,12 @@ const struct rue_command rue_command_report = {
     .name = "report",
     .arguments = "STUDY",
     .summary = "Write a page with plots of a study: HTML, Markdown, SVG.",
-    .details = "  rue report rue-out/photos\n"
-               "  rue report rue-out/photos --out /tmp/report\n\n"
-               "Writes report.html, one file that needs no network, report.md to paste into an issue, and\n"
-               "plots/*.svg. STUDY is the folder of a study or its study.db. It also works during a run.",
+    .details =
+        "  rue report rue-out/photos\n"
+        "  rue report rue-out/photos --out /tmp/report\n\n"
+        "Writes report.html, one file that needs no network, report.md, which is its first screen to\n"
+        "paste into an issue, and plots/*.svg. STUDY is the folder of a study or its study.db. It also\n"
+        "works during a run.",
     .options = options_table,
     .option_count = sizeof options_table / sizeof *options_table,
     .run = run_report,

@@ -185,7 +185,7 @@ def test_the_page_has_a_heat_map_of_the_changes_and_the_numbers(rue, study):
     assert text.startswith("<!DOCTYPE html>") and wording.CHANGE_OF_THE_TIME in text
     assert len(re.findall(r"<svg ", text)) >= 1 + len(MODELS)  # the mean, and each model
     assert ">-50.0</text>" in text and "-50.0 %" in text
-    assert len(re.findall('<rect class="h[ik]"', text)) == 8 + 26 and ">0.0</text>" in text, "hatched: no change"
+    assert len(re.findall('<circle class="[ik]"', text)) == 8 + 26 and ">0.0</text>" in text, "a dot: no change"
     held = re.search(r'<script[^>]*type="application/json"[^>]*>(.*?)</script>', text, re.DOTALL).group(1)
     short = lambda document: json.loads(document, parse_float=lambda number: f"{float(number):.6g}")
     assert short(held) == short(rue("diff", "a", "b", "--json").stdout)
@@ -194,7 +194,7 @@ def test_the_page_has_a_heat_map_of_the_changes_and_the_numbers(rue, study):
 def test_a_map_without_changes_is_pale(rue, study):
     study("a", TIMES)
     shown = page(rue, "a", "a")
-    assert set(re.findall(r'fill="(#\w{6})"', shown)) == {"#f5f5f5"} and ">0.0</text>" in shown and ">+0.0</text>" not in shown
+    assert set(re.findall(r'fill="(#\w{6})"', shown)) == {"#fafafa"} and ">0.0</text>" in shown and ">+0.0</text>" not in shown
 
 
 def test_the_smallest_change_that_can_be_seen(rue, study):

@@ -33,14 +33,16 @@ def tuned(program, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def study(program, tuned):
-    """The study of `tuned`, with its report."""
-    run(program, tuned[0], "report", "out")
+    """The study of `tuned`, with its whole report."""
+    run(program, tuned[0], "report", "out", "--full")
     return tuned[0] / "out"
 
 
 def run(program, folder, *words):
-    return subprocess.run([program, *words], cwd=folder, check=True, capture_output=True, text=True, timeout=HANG_S,
-                          env=clean_environment())
+    """It may be undecided: the machine may be busy."""
+    done = subprocess.run([program, *words], cwd=folder, capture_output=True, text=True, timeout=HANG_S, env=clean_environment())
+    assert done.returncode in (0, 5), done.stderr
+    return done
 
 
 def read_data(page):
@@ -73,8 +75,23 @@ def test_a_study_becomes_a_page(rue, study):
         assert sentence.strip(". ") in text
     for inside, file in zip(read_data(page)["recommendations"], read_json(study / "recommendation.json")["recommendations"], strict=True):
         assert [(cell(c), pytest.approx(c["mean_regret_ratio"])) for c in inside["configs"]] == [(cell(c), c["mean_regret_ratio"]) for c in file["configs"]]
-    assert [name in page for name in ("heat-raw", "heat-prefetch_factor-raw", "batch-raw", "workers-raw", "model-raw", "parts-raw",
-                                      "first-batch-raw", "front-raw", "timeline", "payback")] == [True] * 10
+    assert [name in page for name in ("heat-raw", "answer-raw", "heat-prefetch_factor-raw", "batch-raw", "workers-raw", "model-raw", "parts-raw",
+                                      "first-batch-raw", "front-raw", "timeline", "payback")] == [True] * 11
+
+
+def test_the_markdown_is_the_first_screen(program, study):
+    run(program, study.parent, "report", "out", "--out", "short", "--quiet")
+    short, full = ((folder / "report.md").read_text() for folder in (study.parent / "short", study))
+    assert full.startswith(short) and len(short.splitlines()) < 60 < len(full.splitlines())
+    assert "\n#" not in short and ("Loader.from_recommendation(" in short or "rue tune photos" in short) and wording.WITH_A_PERFECT_LOADER in short
+    assert re.findall(r"plots/([\w-]+)\.svg", short) == ["heat-raw-folder", "answer-raw-folder"]
+
+
+def test_sentences_and_plots_say_the_same_of_waiting(study):
+    page = (study / "report.html").read_text()
+    figure = re.search(r'<figure id="answer-raw-folder">(.*?)</figure>', page, re.DOTALL).group(1)
+    said = re.search(wording.WAITS_FOR_DATA.format(r"(\d+)"), unwrap(re.sub(r"<[^>]+>", " ", page))).group(1)
+    assert said in re.findall(r"waits (\d+)", unwrap(figure))
 
 
 def test_report_writes_the_page_of_tune_again(tuned, study):
@@ -161,7 +178,7 @@ def test_the_probe_finds_what_is_wrong_with_a_page(study, browser, tmp_path):
 def test_names_are_text(rue, own_photos):
     evil = rue.folder / EVIL.replace("/", "")
     own_photos.rename(evil)
-    assert rue("tune", evil, *QUICK, "--out", "o" + EVIL).returncode == 0
+    assert rue("tune", evil, *QUICK, "--out", "o" + EVIL).returncode in (0, 5)
     done = rue("report", "o" + EVIL, env=NO_PNG)
     assert done.returncode == 0, done.stderr
     page = (rue.folder / ("o" + EVIL) / "report.html").read_text()
@@ -199,7 +216,7 @@ def test_an_unfinished_study_has_a_page_that_says_so(rue, script):
 
 
 def test_failed_trials_are_listed_with_a_command(rue, own_photos):
-    assert rue("tune", own_photos, *QUICK, "--max-memory", "6M", "--out", "out").returncode in (0, 4)
+    assert rue("tune", own_photos, *QUICK, "--max-memory", "6M", "--out", "out").returncode in (0, 4, 5)
     assert rue("report", "out", env=NO_PNG).returncode == 0
     text = unwrap(re.sub(r"<[^>]+>", " ", (rue.folder / "out/report.html").read_text()))
     command = re.search(r"rue tune \S+ --model resnet18 --images \d+ --batch-size 8 --num-workers 2[^<]*?(?= \d+ |$)", text)

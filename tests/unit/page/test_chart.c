@@ -144,7 +144,12 @@ static rue_status write_html(const struct rue_page *page, FILE *stream)
 
 static rue_status write_markdown(const struct rue_page *page, FILE *stream)
 {
-    return rue_page_write_markdown(page, "plots", stream, &error);
+    return rue_page_write_markdown(page, "plots", true, stream, &error);
+}
+
+static rue_status write_first_screen(const struct rue_page *page, FILE *stream)
+{
+    return rue_page_write_markdown(page, "plots", false, stream, &error);
 }
 
 /* ---- goldens ---- */
@@ -301,6 +306,63 @@ Test(chart, a_heading_without_content_is_not_shown)
     cr_assert_not_null(strstr(markdown, "## Full\n\nA sentence.\n"));
     free(html);
     free(markdown);
+    rue_page_close(&page);
+}
+
+/* An answer, a figure, two lines of code, a link, and a section. */
+static void open_poster(struct rue_page *page)
+{
+    const struct rue_table_column figure[] = {{NULL, "figure", .text = "58 %"},
+                                              {NULL, "what", .text = "of the speed"},
+                                              {NULL, "remark", .text = "it waits"}};
+    page->folds = true;
+    rue_page_sentence(page, RUE_LOOK_BOLD, 0);
+    rue_say(page, "Use it.");
+    rue_page_figures(page);
+    rue_page_row(page, false, figure, sizeof figure / sizeof *figure);
+    rue_page_sentence(page, RUE_LOOK_CODE, 0);
+    rue_say(page, "import a");
+    rue_page_sentence(page, RUE_LOOK_CODE, 0);
+    rue_say(page, "b = a(\"c_d\")");
+    rue_page_sentence(page, RUE_LOOK_PLAIN, 0);
+    rue_page_link(page, "More");
+    rue_say(page, "One caveat.");
+    rue_page_heading(page, 1);
+    rue_say(page, "More");
+    rue_page_sentence(page, RUE_LOOK_PLAIN, 0);
+    rue_say(page, "All of it.");
+}
+
+Test(chart, a_page_that_folds_has_a_poster_and_sections)
+{
+    struct rue_page page = {0};
+    open_poster(&page);
+    char *html = written(write_html, &page);
+    cr_expect(strstr(html,
+                     "<div class=\"poster\">\n<p class=\"b\">Use it.</p>\n"
+                     "<div class=\"t\"><dl><div><dt>of the speed<dd>58 %<dd class=\"d\">it waits</div>\n"
+                     "</dl>\n<pre><code>import a\nb = a(&quot;c_d&quot;)\n</code></pre>\n"
+                     "<p><a href=\"#part-5\">One caveat.</a></p>\n</div>\n</div>\n"
+                     "<details class=\"s\"><summary><h2>More</h2></summary>\n"
+                     "<div class=\"g\" id=\"part-5\">\n"
+                     "<div class=\"t\"><p>All of it.</p>\n</div>\n</div></details>\n</main>"),
+              "%s", strstr(html, "<div class=\"poster\">"));
+    free(html);
+    rue_page_close(&page);
+}
+
+Test(chart, markdown_has_the_first_screen_alone_or_all)
+{
+    struct rue_page page = {0};
+    open_poster(&page);
+    char *first = written(write_first_screen, &page), *all = written(write_markdown, &page);
+    cr_expect_str_eq(first, "<!-- rue -->\n\n**Use it.**\n\n| figure | what | remark |\n|---|---|---|\n"
+                            "| 58 % | of the speed | it waits |\n\n    import a\n\n    b = a(\"c_d\")\n\n"
+                            "One caveat.\n\n");
+    cr_expect_eq(strncmp(all, first, strlen(first)), 0);
+    cr_expect_str_eq(all + strlen(first), "## More\n\nAll of it.\n\n");
+    free(first);
+    free(all);
     rue_page_close(&page);
 }
 

@@ -47,6 +47,39 @@ static const char *evidence_text(const struct rue_variant_findings *variant)
     return page_text(&page);
 }
 
+/* Trials of 128/8 on the raw data that compute for `computing_s` of `total_s`; the first batch takes a
+ * second, and so does the shut-down. */
+static void add_trial(struct fixture *fixture, const char *model, double computing_s, double total_s)
+{
+    struct rue_trial_row *row = &fixture->rows[fixture->row_count++];
+    *row = (struct rue_trial_row){.id = fixture->row_count,
+                                  .request = {.measure = RUE_JOINT,
+                                              .variant = fixture->variants[0].variant,
+                                              .config = fixture_config(128, 8),
+                                              .images = 9469},
+                                  .result = rue_trial_result_empty()};
+    row->result.config = row->request.config;
+    snprintf(row->request.model, sizeof row->request.model, "%s", model);
+    row->result.outcome = RUE_TRIAL_OK;
+    row->result.images = 9469;
+    row->result.end_to_end_ns = (int64_t)(1e9 * total_s);
+    row->result.first_batch_ns = row->result.shutdown_ns = 1000000000;
+    row->result.load_wait_ns = (int64_t)(1e9 * (total_s - computing_s - 1));
+    row->result.compute_ns = (int64_t)(1e9 * computing_s);
+}
+
+/* What is said of the models' waiting. */
+static const char *waiting_text(const struct fixture *fixture)
+{
+    struct rue_page page = {0};
+    struct rue_breakdown *breakdown;
+    cr_assert_eq(rue_breakdown_open(&fixture->findings, &breakdown, NULL), RUE_OK);
+    rue_page_sentence(&page, RUE_LOOK_PLAIN, 0);
+    rue_verdict_waiting(&page, &fixture->findings, breakdown, &fixture->variants[0]);
+    rue_breakdown_close(breakdown);
+    return page_text(&page);
+}
+
 static const char *confidence_text(const struct fixture *fixture)
 {
     struct rue_page page = {0};
@@ -354,6 +387,32 @@ Test(verdict, what_other_programs_took_follows_the_answer)
     cr_expect(strstr(page_text(&page),
                      "Note: other programs used 1 of 2 CPUs for 22 % of the time; the times of "
                      "those trials are corrected."));
+    fixture_close(&fixture);
+}
+
+Test(verdict, waiting_is_what_is_neither_computing_nor_copying)
+{
+    struct fixture fixture;
+    fixture_open_plain(&fixture);
+    cr_expect_str_eq(waiting_text(&fixture), "", "nothing was measured");
+    add_trial(&fixture, "resnet152", 19, 20);
+    add_trial(&fixture, "resnet18", 6, 12);
+    cr_expect_str_eq(waiting_text(&fixture), "", "one model is unknown");
+    add_trial(&fixture, "mobilenet_v3_small", 6.6, 11);
+    cr_expect_str_eq(waiting_text(&fixture),
+                     "Loading slows down 2 of 3 models: resnet18 waits for data 50 % of the time.");
+    fixture_close(&fixture);
+}
+
+Test(verdict, waiting_is_a_share_of_the_corrected_time)
+{
+    struct fixture fixture;
+    fixture_open_plain(&fixture);
+    add_trial(&fixture, "resnet152", 19, 20);
+    add_trial(&fixture, "resnet18", 6, 24); /* the cell says 12 s */
+    add_trial(&fixture, "mobilenet_v3_small", 10.5, 11);
+    cr_expect_str_eq(waiting_text(&fixture),
+                     "Loading slows down 1 of 3 models: resnet18 waits for data 50 % of the time.");
     fixture_close(&fixture);
 }
 

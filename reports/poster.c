@@ -1,0 +1,389 @@
+#include "poster.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include "charts.h"
+#include "loading_code.h"
+#include "prose.h"
+#include "report_parts.h"
+#include "units.h"
+#include "verdict.h"
+
+#define NB RUE_NO_BREAK
+
+enum { CAVEATS = 4 }; /* that are named */
+
+/* What is drawn and said: the variant, and the configuration that people use by default; RUE_NONE: none. */
+struct subject {
+    const struct rue_findings *findings;
+    const struct rue_breakdown *breakdown;
+    const struct rue_variant_findings *variant;
+    size_t best, usual;
+};
+
+/* ---- figures ---- */
+
+static void put_figure(struct rue_page *page, const char *what, const char *remark, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+static void put_figure(struct rue_page *page, const char *what, const char *remark, const char *format, ...)
+{
+    char text[64];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    const struct rue_table_column row[] = {
+        {NULL, "figure", .text = text}, {NULL, "what", .text = what}, {NULL, "remark", .text = remark}};
+    rue_page_row(page, false, row, sizeof row / sizeof *row);
+}
+
+static void put_share(struct rue_page *page, const struct subject *subject)
+{
+    static const char what[] = "of the speed with a perfect loader";
+    const struct rue_waiting waiting =
+        rue_waiting_find(subject->findings, subject->breakdown, subject->variant, subject->best);
+    const char *predicted = waiting.predicted ? ", as predicted" : "";
+    char remark[RUE_MODEL_NAME_BYTES + 96];
+    if (!waiting.models) return put_figure(page, what, "unknown: no trial reports it", RUE_VALUE_NONE);
+    if (waiting.models == 1)
+        snprintf(remark, sizeof remark, "the model waits %.0f" NB "%% of the time%s",
+                 100 * waiting.most_ratio, predicted);
+    else
+        snprintf(remark, sizeof remark, "mean over %zu models; %s waits %.0f" NB "%% of the time%s",
+                 waiting.models, subject->variant->matrix->models[waiting.slowest], 100 * waiting.most_ratio,
+                 predicted);
+    put_figure(page, what, remark, "%.0f" NB "%%", 100 * (1 - waiting.mean_ratio));
+}
+
+static void put_speedup(struct rue_page *page, const struct subject *subject)
+{
+    const struct rue_baseline_findings *baselines = &subject->variant->baselines;
+    const struct rue_baseline_row *usual = baselines->count ? &baselines->rows[0] : NULL;
+    char what[RUE_CONFIG_TEXT_BYTES + 96], label[RUE_CONFIG_TEXT_BYTES], remark[96];
+    if (!usual)
+        return put_figure(page, "times as fast as a usual setting", "none was compared", RUE_VALUE_NONE);
+    const struct rue_speedup *gain = &usual->gain;
+    rue_config_label(&subject->variant->matrix->configs[usual->config], label);
+    snprintf(what, sizeof what, "as fast as %s, %s", usual->name, label);
+    if (usual->config == subject->best) return put_figure(page, what, "it is the same", "1" NB "time");
+    if (rue_findings_is_unsteady(subject->findings))
+        return put_figure(page, what, "not reliable", RUE_VALUE_NONE);
+    if (gain->confidence == 0) return put_figure(page, what, "not measured on every model", RUE_VALUE_NONE);
+    snprintf(remark, sizeof remark, "%s%.3g" NB "%% CI %.2f" NB "to" NB "%.2f",
+             rue_speedup_is_proven(gain) ? ""
+             : gain->high < 1            ? "slower: "
+                                         : "not proven to be faster: ",
+             100 * gain->confidence, gain->low, gain->high);
+    put_figure(page, what, remark, "%.2f" NB "times", gain->ratio);
+}
+
+/* Without a bound on other configurations, the regret of this one. */
+static void put_bound(struct rue_page *page, const struct subject *subject)
+{
+    const struct rue_claim_findings *claim = &subject->variant->claim;
+    const struct rue_regret_interval *interval = &subject->variant->interval;
+    const struct rue_ranking_row *row = &subject->variant->selection->rows[subject->best];
+    char remark[96];
+    if (claim->confidence > 0) {
+        snprintf(remark, sizeof remark, "%.3g" NB "%% confidence%s", 100 * claim->confidence,
+                 claim->measured_only ? "; only measured configurations" : "");
+        return put_figure(page, "of regret: no other configuration saves more", remark, "%.1f" NB "points",
+                          rue_prose_bound_percent(claim->bound_ratio));
+    }
+    snprintf(remark, sizeof remark, "%.3g" NB "%% CI %.1f" NB "to" NB "%.1f" NB "%%",
+             100 * interval->confidence, 100 * interval->mean_low, 100 * interval->mean_high);
+    put_figure(page, subject->variant->selection->model_count > 1 ? "mean regret over all models" : "regret",
+               interval->confidence > 0 ? remark : "the uncertainty is unknown", "%.1f" NB "%%",
+               100 * row->mean_regret_ratio);
+}
+
+static void put_spent(struct rue_page *page, const struct subject *subject)
+{
+    const struct rue_run_findings *run = &subject->findings->run;
+    size_t trials = subject->breakdown->trial_count;
+    char what[64], remark[64] = "", text[RUE_UNIT_TEXT_BYTES];
+    snprintf(what, sizeof what, "spent on %zu trial%s", trials, rue_prose_plural(trials));
+    if (run->reused_trials)
+        snprintf(what, sizeof what, "spent on %zu new trials", trials - run->reused_trials);
+    if (run->reused_trials)
+        snprintf(remark, sizeof remark, "%zu more are of earlier runs", run->reused_trials);
+    if (run->duration_s > 0)
+        put_figure(page, what, remark, "%s",
+                   rue_format_duration((uint64_t)(run->duration_s * 1e9), text, sizeof text));
+}
+
+static void put_figures(struct rue_page *page, const struct subject *subject)
+{
+    rue_page_figures(page);
+    put_share(page, subject);
+    put_speedup(page, subject);
+    put_bound(page, subject);
+    put_spent(page, subject);
+}
+
+/* ---- what it saves ---- */
+
+/* The mean over the models of the time of the job, in ns; NaN: unknown. */
+static double mean_time(const struct subject *subject, size_t config, bool *predicted)
+{
+    const struct rue_variant_findings *variant = subject->variant;
+    double sum = 0;
+    for (size_t m = 0; m < variant->selection->model_count; m++) {
+        const struct rue_cell *cell = rue_cost_matrix_cell(variant->matrix, m, config);
+        sum += cell->state == RUE_CELL_OK ? cell->median_ns : NAN;
+        *predicted |= cell->repeats == 0;
+    }
+    return sum / (double)variant->selection->model_count;
+}
+
+/* Epochs of the job; 0: it is not a number of whole epochs, or that is unknown. */
+static double count_epochs(const struct rue_variant_findings *variant)
+{
+    uint64_t ranks = (uint64_t)rue_findings_ranks(variant),
+             epoch = (variant->data.images + ranks - 1) / ranks;
+    return epoch && variant->job.images % epoch == 0 ? (double)(variant->job.images / epoch) : 0;
+}
+
+/* "31 s becomes 12 s" */
+static void say_saving(struct rue_page *page, double before_ns, double after_ns, const char *verb)
+{
+    char before[RUE_UNIT_TEXT_BYTES], after[RUE_UNIT_TEXT_BYTES];
+    rue_say_unbroken(page, rue_format_duration((uint64_t)before_ns, before, sizeof before));
+    rue_say(page, "%s", verb);
+    rue_say_unbroken(page, rue_format_duration((uint64_t)after_ns, after, sizeof after));
+}
+
+/* "31 s an epoch becomes 12 s; 90 epochs: 46 m becomes 18 m." */
+static void put_saving(struct rue_page *page, const struct subject *subject)
+{
+    const double example = 100;
+    const struct rue_variant_findings *variant = subject->variant;
+    bool predicted = false;
+    char count[RUE_UNIT_TEXT_BYTES];
+    if (subject->usual == RUE_NONE || subject->usual == subject->best || !variant->job.images ||
+        variant->goal != RUE_GOAL_TIME || rue_findings_is_unsteady(subject->findings))
+        return;
+    double before_ns = mean_time(subject, subject->usual, &predicted),
+           after_ns = mean_time(subject, subject->best, &predicted), epochs = count_epochs(variant),
+           shown = epochs > 1 ? epochs : example;
+    if (isnan(before_ns) || isnan(after_ns)) return;
+    rue_page_sentence(page, RUE_LOOK_PLAIN, 0);
+    if (epochs > 0) {
+        say_saving(page, before_ns / epochs, after_ns / epochs, " an epoch becomes ");
+        rue_say(page, "; %.0f" NB "epochs%s: ", shown, epochs > 1 ? "" : ", for example");
+        say_saving(page, before_ns / epochs * shown, after_ns / epochs * shown, " becomes ");
+    } else {
+        rue_say(page, "Job of %s images: ", rue_format_count(variant->job.images, count, sizeof count));
+        say_saving(page, before_ns, after_ns, " becomes ");
+    }
+    if (variant->selection->model_count > 1)
+        rue_say(page, " (mean over %zu" NB "models%s)", variant->selection->model_count,
+                predicted ? ", predicted" : "");
+    else if (predicted)
+        rue_say(page, " (predicted)");
+    rue_say(page, ".");
+}
+
+/* ---- caveats ---- */
+
+static void say_caveat(struct rue_page *page, size_t *count, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+static void say_caveat(struct rue_page *page, size_t *count, const char *format, ...)
+{
+    char text[192];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    if (++*count > CAVEATS) return;
+    rue_say(page, "%s%s", *count > 1 ? "; " : "Caveats: ", text);
+}
+
+static void say_run_caveats(struct rue_page *page, const struct rue_findings *findings, size_t *count)
+{
+    const struct rue_change_findings *changes = &findings->changes;
+    if (rue_findings_is_doubtful(findings)) say_caveat(page, count, "the machine was busy");
+    if (findings->run.partial) say_caveat(page, count, "partial results");
+    if (changes->contention.contended_ratio > 0 && !rue_findings_is_unsteady(findings))
+        say_caveat(page, count, "times are corrected for other programs");
+    if (changes->notice_count && !rue_findings_is_unsteady(findings))
+        say_caveat(page, count, "times are corrected for changes of the machine's speed");
+    if (changes->dropped_count) say_caveat(page, count, "%zu nodes were dropped", changes->dropped_count);
+}
+
+static void say_variant_caveats(struct rue_page *page, const struct subject *subject, size_t *count)
+{
+    const struct rue_variant_findings *variant = subject->variant;
+    const struct rue_trial_findings *trials = &variant->trials;
+    size_t unranked = variant->selection->config_count - variant->selection->ranked_count,
+           missed = trials->failed + trials->infeasible + trials->timeout;
+    enum rue_basis basis = rue_findings_basis(&variant->selection->rows[subject->best]);
+    if (basis == RUE_BASIS_PREDICTED) say_caveat(page, count, "predicted, not measured on every model");
+    if (basis == RUE_BASIS_TRUNCATED) say_caveat(page, count, "estimated from runs shorter than the job");
+    if (trials->disturbed)
+        say_caveat(page, count, "%zu of %zu trials far from the expected time", trials->disturbed,
+                   trials->ok);
+    if (trials->cache_missed)
+        say_caveat(page, count, "%zu of %zu trials did not read %s data", trials->cache_missed, trials->ok,
+                   variant->job.workload.cache);
+    if (missed) say_caveat(page, count, "%zu trial%s without a time", missed, rue_prose_plural(missed));
+    if (trials->bad_images) say_caveat(page, count, "images that cannot be decoded were replaced");
+    if (unranked)
+        say_caveat(page, count, "%zu of %zu configurations not ranked", unranked,
+                   variant->selection->config_count);
+    if (variant->data.note[0]) say_caveat(page, count, "a note on the data");
+    if (trials->meant_ns > 0) say_caveat(page, count, "models are simulated");
+}
+
+static void put_caveats(struct rue_page *page, const struct subject *subject, const char *notes)
+{
+    size_t count = 0;
+    rue_page_sentence(page, RUE_LOOK_PLAIN, 0);
+    rue_page_link(page, notes);
+    say_run_caveats(page, subject->findings, &count);
+    if (subject->best != RUE_NONE) say_variant_caveats(page, subject, &count);
+    if (count > CAVEATS) rue_say(page, "; and %zu more", count - CAVEATS);
+    if (count) rue_say(page, ".");
+}
+
+/* ---- bars ---- */
+
+/* Returns whether its parts are predicted. */
+static bool put_bar(struct rue_page *page, const struct subject *subject, size_t model, size_t config,
+                    double unit_ns)
+{
+    const struct rue_variant_findings *variant = subject->variant;
+    const struct rue_job_parts parts =
+        rue_job_parts_find(subject->findings, subject->breakdown, variant, model, config);
+    char caption[RUE_UNIT_TEXT_BYTES + 64], text[RUE_UNIT_TEXT_BYTES];
+    bool predicted = parts.basis == RUE_PARTS_PREDICTED;
+    if (parts.basis == RUE_PARTS_UNKNOWN) return false;
+    double waiting = rue_job_parts_waiting(&parts);
+    rue_format_duration((uint64_t)parts.total_ns, text, sizeof text);
+    size_t used = (size_t)snprintf(caption, sizeof caption, "%s%s", text, predicted ? " ~" : "");
+    if (!isnan(waiting))
+        snprintf(caption + used, sizeof caption - used, ", waits %.0f" NB "%%", 100 * waiting);
+    const double copy_ns = parts.ns[RUE_PART_COPY],
+                 waits_ns = parts.ns[RUE_PART_WAIT] + parts.ns[RUE_PART_SHUTDOWN];
+    const struct rue_table_column row[] = {
+        {"model", "model", .text = variant->matrix->models[model]},
+        {"config", "batch size/workers", .config = &variant->matrix->configs[config]},
+        {"time_ns", "time", RUE_UNIT_DURATION, .number = parts.total_ns},
+        {"first", "first batch", RUE_UNIT_PERCENT, .number = parts.ns[RUE_PART_FIRST] / unit_ns},
+        {"waiting", "waiting", RUE_UNIT_PERCENT, .number = waits_ns / unit_ns},
+        {"copying", "copying", RUE_UNIT_PERCENT, .number = copy_ns > 0 ? copy_ns / unit_ns : NAN},
+        {"computing", "computing", RUE_UNIT_PERCENT, .number = parts.ns[RUE_PART_COMPUTE] / unit_ns},
+        {"caption", NULL, .text = caption},
+    };
+    rue_page_row(page, config == subject->best, row, sizeof row / sizeof *row);
+    return predicted;
+}
+
+/* For each model, the recommended configuration and the usual one; lengths are shares of the usual one's
+ * time, so that models of all speeds can be read. */
+static void put_bars(struct rue_page *page, const struct rue_chart_subject *charts,
+                     const struct subject *subject)
+{
+    const struct rue_variant_findings *variant = subject->variant;
+    bool compares = subject->usual != RUE_NONE && subject->usual != subject->best, predicted = false;
+    char note[96];
+    rue_page_table(page);
+    for (size_t m = RUE_NONE; (m = rue_chart_next_model(variant, m)) != RUE_NONE;) {
+        const struct rue_cell *unit =
+            rue_cost_matrix_cell(variant->matrix, m, compares ? subject->usual : subject->best);
+        if (unit->state != RUE_CELL_OK) unit = rue_cost_matrix_cell(variant->matrix, m, subject->best);
+        predicted |= put_bar(page, subject, m, subject->best, unit->median_ns);
+        if (compares) predicted |= put_bar(page, subject, m, subject->usual, unit->median_ns);
+    }
+    snprintf(note, sizeof note, "%s%s",
+             compares ? "bold: recommended; below it the usual setting, 100 %"
+                      : "with the recommended configuration",
+             predicted ? "; ~: predicted" : "");
+    rue_charts_add(page, charts,
+                   &(struct rue_chart){.kind = RUE_CHART_BARS,
+                                       .name = "answer",
+                                       .title = "Time of the job, by model",
+                                       .note = note,
+                                       .x = "config",
+                                       .value = "first",
+                                       .last = "computing",
+                                       .series = "model",
+                                       .caption = "caption",
+                                       .x_title = compares ? "time / time with the usual setting"
+                                                           : "share of the time"});
+}
+
+/* ---- the poster ---- */
+
+/* The code that loads, or the command that continues the study. */
+static void put_code(struct rue_page *page, const struct rue_findings *findings,
+                     const struct rue_variant_findings *variant)
+{
+    char why[RUE_WHY_NOT_BYTES];
+    if (rue_findings_is_decided(findings, variant))
+        return rue_loading_code_put(page, findings, variant, RUE_LOOK_CODE, 0);
+    rue_page_sentence(page, RUE_LOOK_PLAIN, 0);
+    rue_say(page, "Not decided, because %s. Run the same command again%s:",
+            rue_findings_why_not(findings, variant, why),
+            rue_findings_is_unsteady(findings) ? " when the machine is idle" : "");
+    rue_page_sentence(page, RUE_LOOK_CODE, 0);
+    rue_say(page, "%s", findings->run.command_line);
+}
+
+size_t rue_poster_subject(const struct rue_findings *findings, const struct rue_compared *compared)
+{
+    size_t fastest = compared ? rue_compared_fastest(compared) : RUE_NONE;
+    if (fastest != RUE_NONE) return fastest;
+    for (size_t v = 0; v < findings->variant_count; v++)
+        if (findings->variants[v].selection->recommended != RUE_NONE) return v;
+    return 0;
+}
+
+/* "Use batch_size 128, num_workers 8 for raw folder data." */
+static void put_answer(struct rue_page *page, const struct rue_findings *findings,
+                       const struct rue_variant_findings *variant, enum rue_look look)
+{
+    size_t best = variant->selection->recommended;
+    rue_page_sentence(page, look, 0);
+    if (best == RUE_NONE) return rue_verdict_use(page, findings, variant);
+    rue_say(page, "%s", rue_verdict_lead(findings, variant));
+    rue_say_config(page, &variant->matrix->configs[best]);
+    rue_verdict_data(page, findings, variant);
+    rue_say(page, ".");
+}
+
+static void put_answers(struct rue_page *page, const struct subject *subject)
+{
+    const struct rue_findings *findings = subject->findings;
+    put_answer(page, findings, subject->variant, RUE_LOOK_BOLD);
+    for (size_t v = 0; v < findings->variant_count; v++)
+        if (&findings->variants[v] != subject->variant)
+            put_answer(page, findings, &findings->variants[v], RUE_LOOK_PLAIN);
+}
+
+rue_status rue_poster_put(struct rue_page *page, const struct rue_findings *findings,
+                          const struct rue_breakdown *breakdown, const struct rue_compared *compared,
+                          const char *notes, rue_error *error)
+{
+    size_t v = rue_poster_subject(findings, compared);
+    const struct rue_variant_findings *variant = &findings->variants[v];
+    const struct subject subject = {findings, breakdown, variant, variant->selection->recommended,
+                                    variant->baselines.count ? variant->baselines.rows[0].config : RUE_NONE};
+    struct rue_chart_subject charts;
+    rue_status status = RUE_OK;
+    rue_chart_subject_make(findings, v, &charts);
+    if (compared)
+        rue_compared_put_answer(page, compared);
+    else
+        put_answers(page, &subject);
+    if (subject.best != RUE_NONE) put_figures(page, &subject);
+    if (subject.best != RUE_NONE) put_saving(page, &subject);
+    if (!compared) status = rue_parts_comparisons(page, findings, false, error);
+    put_code(page, findings, variant);
+    put_caveats(page, &subject, notes);
+    if (variant->selection->ranked_count) rue_charts_map(page, &charts);
+    if (subject.best != RUE_NONE) put_bars(page, &charts, &subject);
+    return status;
+}
