@@ -40,7 +40,7 @@ def find_program():
 
 
 def typed_name(program):
-    """What a user types to run `program`: of the one in this package, its console command. rue prints it in commands."""
+    """What a user types to run `program`: its console command if it is the one in this package. rue prints it."""
     command = pathlib.Path(sysconfig.get_path("scripts"), "rue")
     return str(command) if program == str(BUNDLED) and command.exists() else program
 
