@@ -84,7 +84,7 @@ def test_the_baseline_stays_recommended_without_a_proven_gain(rue, runner):
     assert not part["baselines"]["replaced"]["gain"]["proven"]
     assert [row["recommended"] for row in part["baselines"]["rows"]] == [False, True]
     assert gains(part) == {"no workers": pytest.approx(2 / 1.003, rel=0.01), "workers = CPUs": None}
-    assert wording.STAYS_WORKERS_CPUS_THE_BEST.format(32, 4, 64, 2, "1.00") in text
+    assert wording.STAYS_WORKERS_CPUS_THE_BEST.format(32, 4, 64, 2, "1.003") in text
     assert wording.IS_TIMES_AS_FAST_AS_NO_WORKERS.format("1.99", 32, 0) in text
     shown = unwrap(without_maps(rue("show", "out").stdout))
     assert text[text.index("Use batch_size 32"):text.index("More: ")] in shown
@@ -115,7 +115,8 @@ def test_a_given_baseline_may_be_outside_the_grid(rue, runner):
 
 
 def test_knobs_that_a_baseline_does_not_name_have_their_default(rue, runner):
-    tune(rue, runner(), "--strategy", "grid", "--baseline", "num_workers=2")
+    space = dict(batch_size=BATCHES, num_workers=WORKERS, prefetch_factor=[2, 4])
+    tune(rue, runner(space=space), "--strategy", "grid", "--baseline", "num_workers=2")
     (row,) = found(rue)["baselines"]["rows"]
     assert label(row["config"]) == "32/2" and row["config"]["prefetch_factor"] == 2
 

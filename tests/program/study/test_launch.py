@@ -108,7 +108,7 @@ def test_the_slowest_rank_counts_and_is_named(rue, tmp_path):
     part = read_json(rue.folder / "out/recommendation.json")["recommendations"][0]
     slow = part["slow_rank"]
     assert (slow["rank"], slow["node"], round(slow["slower_ratio"], 3)) == (37, "n9", 2.0)
-    assert wording.RANK_N9_SETS_THE_TIME.format(37, 2) in flat(done.stdout)
+    assert wording.RANK_N9_SETS_THE_TIME.format(37, "2.00") in flat(done.stdout)
     for status, _, end_ns, ranks in rows(rue):
         times = [rank["end_to_end_ns"] for rank in json.loads(ranks)]
         assert status == "ok" and len(times) == 64 and times[37] == end_ns == 2 * times[0]
@@ -124,7 +124,7 @@ def test_the_slowest_rank_counts_and_is_named(rue, tmp_path):
 def test_a_slow_rank_has_its_cause(rue, tmp_path, report, cause):
     done = rue("tune", *GRID, "--launch", played(tmp_path, 4, 2, slow={"1": 1.5}, report={"1": report} if report else {}))
     assert done.returncode == 0, done.stderr
-    assert wording.RANK_N0_SETS_THE_TIME.format(1, "1.5", cause) in flat(done.stdout)
+    assert wording.RANK_N0_SETS_THE_TIME.format(1, "1.50", cause) in flat(done.stdout)
 
 
 def test_equal_ranks_are_not_named(rue, tmp_path):

@@ -89,7 +89,7 @@ def test_a_slow_rank_is_named_and_limits_all(rue, own_photos, tmp_path):
     done = rue(*words(tmp_path, own_photos, 4, "2,4", slow={"3": 2.0}))
     assert done.returncode == 0, done.stderr
     assert wording.UP_TO_RANKS_THE_RATE_GROWS.format(2) in flat(done.stdout) and wording.EFFICIENCY_ONE_OF_THEM.format(50) in flat(done.stdout)
-    assert wording.WITH_RANKS_RANK_N0.format(4, 3, 2) in flat(done.stdout)
+    assert wording.WITH_RANKS_RANK_N0.format(4, 3, "2.00") in flat(done.stdout)
     assert [float(row["efficiency"]) for row in points(tmp_path / "out", "weak")] == pytest.approx([1, 1, 0.5])
 
 

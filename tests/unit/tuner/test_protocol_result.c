@@ -226,7 +226,7 @@ Test(protocol_result, times_of_batches_beyond_the_limit_are_dropped)
     json_t *object = good(), *times = json_array(), *zero = json_integer(0);
     for (size_t i = 0; i < count; i++) json_array_append(times, zero);
     json_decref(zero);
-    json_object_set_new(object, "config", rue_json_config(&request.config));
+    json_object_set_new(object, "config", rue_json_config(&request.config, true));
     json_object_set_new(object, "images", json_integer((json_int_t)count));
     json_object_set_new(object, "batches", json_integer((json_int_t)count));
     json_object_set_new(object, "batch_ready_ns", times);
