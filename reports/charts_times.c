@@ -161,7 +161,7 @@ static void describe_marks(const struct rue_variant_findings *variant, char *out
         predicted |= mark == RUE_ROW_PREDICTED;
         missing |= mark == RUE_ROW_FAILED;
     }
-    snprintf(out, bytes, "dark is good%s%s%s",
+    snprintf(out, bytes, "regret: extra time over the best of each model; dark is good%s%s%s",
              variant->selection->recommended != RUE_NONE ? "; ring: recommended" : "",
              predicted ? "; dot: predicted" : "", missing ? "; crossed: failed or does not fit" : "");
 }
@@ -173,7 +173,7 @@ static void put_grid(struct rue_page *page, const struct rue_chart_subject *subj
     const struct rue_variant_findings *variant = subject->variant;
     const struct rue_knobs *knobs = rue_config_knobs(&variant->matrix->configs[center]);
     const char *name = knob == RUE_NONE ? NULL : knobs->at[knob]->name;
-    char kind[RUE_KNOB_TEXT_BYTES + 8], title[PATH_MAX + 256], note[128];
+    char kind[RUE_KNOB_TEXT_BYTES + 8], title[PATH_MAX + 256], note[192];
     describe_marks(variant, note, sizeof note);
     snprintf(kind, sizeof kind, "heat%s%s", name ? "-" : "", name ? name : "");
     snprintf(title, sizeof title, "Mean regret (%%)%s%s%s%s", name ? " by " : "", name ? name : "",

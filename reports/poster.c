@@ -6,6 +6,7 @@
 
 #include "charts.h"
 #include "loading_code.h"
+#include "program_name.h"
 #include "prose.h"
 #include "report_parts.h"
 #include "units.h"
@@ -65,17 +66,19 @@ static void put_speedup(struct rue_page *page, const struct subject *subject)
     if (!usual)
         return put_figure(page, "times as fast as a usual setting", "none was compared", RUE_VALUE_NONE);
     const struct rue_speedup *gain = &usual->gain;
+    const struct rue_ranking_row *rows = subject->variant->selection->rows;
+    bool predicted = !rows[usual->config].repeats || !rows[subject->best].repeats;
     rue_config_label(&subject->variant->matrix->configs[usual->config], label);
     snprintf(what, sizeof what, "as fast as %s, %s", usual->name, label);
     if (usual->config == subject->best) return put_figure(page, what, "it is the same", "1" NB "time");
     if (rue_findings_is_unsteady(subject->findings))
         return put_figure(page, what, "not reliable", RUE_VALUE_NONE);
     if (gain->confidence == 0) return put_figure(page, what, "not measured on every model", RUE_VALUE_NONE);
-    snprintf(remark, sizeof remark, "%s%.3g" NB "%% CI %.2f" NB "to" NB "%.2f",
+    snprintf(remark, sizeof remark, "%s%.3g" NB "%% CI %.2f" NB "to" NB "%.2f%s",
              rue_speedup_is_proven(gain) ? ""
              : gain->high < 1            ? "slower: "
                                          : "not proven to be faster: ",
-             100 * gain->confidence, gain->low, gain->high);
+             100 * gain->confidence, gain->low, gain->high, predicted ? ", predicted" : "");
     put_figure(page, what, remark, "%.2f" NB "times", gain->ratio);
 }
 
@@ -89,8 +92,8 @@ static void put_bound(struct rue_page *page, const struct subject *subject)
     if (claim->confidence > 0) {
         snprintf(remark, sizeof remark, "%.3g" NB "%% confidence%s", 100 * claim->confidence,
                  claim->measured_only ? "; only measured configurations" : "");
-        return put_figure(page, "of regret: no other configuration saves more", remark, "%.1f" NB "points",
-                          rue_prose_bound_percent(claim->bound_ratio));
+        return put_figure(page, "of regret: the most that another configuration can save", remark,
+                          "%.1f" NB "points", rue_prose_bound_percent(claim->bound_ratio));
     }
     snprintf(remark, sizeof remark, "%.3g" NB "%% CI %.1f" NB "to" NB "%.1f" NB "%%",
              100 * interval->confidence, 100 * interval->mean_low, 100 * interval->mean_high);
@@ -103,12 +106,18 @@ static void put_spent(struct rue_page *page, const struct subject *subject)
 {
     const struct rue_run_findings *run = &subject->findings->run;
     size_t trials = subject->breakdown->trial_count;
-    char what[64], remark[64] = "", text[RUE_UNIT_TEXT_BYTES];
-    snprintf(what, sizeof what, "spent on %zu trial%s", trials, rue_prose_plural(trials));
+    int cpus = subject->findings->machine.usable_cpus;
+    char what[96], remark[96] = "", text[RUE_UNIT_TEXT_BYTES];
+    size_t used = (size_t)snprintf(what, sizeof what, "spent on %zu trial%s", trials - run->reused_trials,
+                                   rue_prose_plural(trials - run->reused_trials));
     if (run->reused_trials)
-        snprintf(what, sizeof what, "spent on %zu new trials", trials - run->reused_trials);
-    if (run->reused_trials)
-        snprintf(remark, sizeof remark, "%zu more are of earlier runs", run->reused_trials);
+        snprintf(what + used, sizeof what - used, ", with %zu of earlier runs", run->reused_trials);
+    used = cpus ? (size_t)snprintf(remark, sizeof remark, "on %d" NB "CPU%s", cpus,
+                                   rue_prose_plural((uint64_t)cpus))
+                : 0;
+    if (subject->variant->job.images)
+        snprintf(remark + used, sizeof remark - used, "%sjob of %s images", used ? "; " : "",
+                 rue_format_count(subject->variant->job.images, text, sizeof text));
     if (run->duration_s > 0)
         put_figure(page, what, remark, "%s",
                    rue_format_duration((uint64_t)(run->duration_s * 1e9), text, sizeof text));
@@ -213,6 +222,19 @@ static void say_run_caveats(struct rue_page *page, const struct rue_findings *fi
     if (changes->dropped_count) say_caveat(page, count, "%zu nodes were dropped", changes->dropped_count);
 }
 
+/* The best configuration of longer jobs, if it is another one. */
+static void say_longer_jobs(struct rue_page *page, const struct rue_variant_findings *variant, size_t *count)
+{
+    const struct rue_job_lengths *lengths = &variant->lengths;
+    char label[RUE_CONFIG_TEXT_BYTES], text[RUE_UNIT_TEXT_BYTES];
+    size_t next = 0;
+    while (next < lengths->count && lengths->at[next].from_images <= variant->job.images) next++;
+    if (next == lengths->count) return;
+    rue_config_label(&variant->matrix->configs[lengths->at[next].config], label);
+    say_caveat(page, count, "%s is better for jobs above %s images, as predicted", label,
+               rue_format_count(rue_verdict_round_images(lengths->at[next].from_images), text, sizeof text));
+}
+
 static void say_variant_caveats(struct rue_page *page, const struct subject *subject, size_t *count)
 {
     const struct rue_variant_findings *variant = subject->variant;
@@ -242,6 +264,7 @@ static void put_caveats(struct rue_page *page, const struct subject *subject, co
     size_t count = 0;
     rue_page_sentence(page, RUE_LOOK_PLAIN, 0);
     rue_page_link(page, notes);
+    say_longer_jobs(page, subject->variant, &count);
     say_run_caveats(page, subject->findings, &count);
     if (subject->best != RUE_NONE) say_variant_caveats(page, subject, &count);
     if (count > CAVEATS) rue_say(page, "; and %zu more", count - CAVEATS);
@@ -298,38 +321,40 @@ static void put_bars(struct rue_page *page, const struct rue_chart_subject *char
         if (compares) predicted |= put_bar(page, subject, m, subject->usual, unit->median_ns);
     }
     snprintf(note, sizeof note, "%s%s",
-             compares ? "bold: recommended; below it the usual setting, 100 %"
+             compares ? "bold: recommended; below it the baseline, 100 %"
                       : "with the recommended configuration",
              predicted ? "; ~: predicted" : "");
-    rue_charts_add(page, charts,
-                   &(struct rue_chart){.kind = RUE_CHART_BARS,
-                                       .name = "answer",
-                                       .title = "Time of the job, by model",
-                                       .note = note,
-                                       .x = "config",
-                                       .value = "first",
-                                       .last = "computing",
-                                       .series = "model",
-                                       .caption = "caption",
-                                       .x_title = compares ? "time / time with the usual setting"
-                                                           : "share of the time"});
+    rue_charts_add(
+        page, charts,
+        &(struct rue_chart){.kind = RUE_CHART_BARS,
+                            .name = "answer",
+                            .title = "Time of the job, by model",
+                            .note = note,
+                            .x = "config",
+                            .value = "first",
+                            .last = "computing",
+                            .series = "model",
+                            .caption = "caption",
+                            .x_title = compares ? "time / time with the baseline" : "share of the time"});
 }
 
 /* ---- the poster ---- */
 
-/* The code that loads, or the command that continues the study. */
+/* The code that loads, or the command that continues the study; a program that runs rue has a call for it. */
 static void put_code(struct rue_page *page, const struct rue_findings *findings,
                      const struct rue_variant_findings *variant)
 {
     char why[RUE_WHY_NOT_BYTES];
+    const char *command = findings->run.command_line, *words = strchr(command, ' ');
+    bool typed = words && !strstr(command, " --runner-fd");
     if (rue_findings_is_decided(findings, variant))
         return rue_loading_code_put(page, findings, variant, RUE_LOOK_CODE, 0);
     rue_page_sentence(page, RUE_LOOK_PLAIN, 0);
-    rue_say(page, "Not decided, because %s. Run the same command again%s:",
-            rue_findings_why_not(findings, variant, why),
-            rue_findings_is_unsteady(findings) ? " when the machine is idle" : "");
+    rue_say(page, "Not decided, because %s. %s again%s%s", rue_findings_why_not(findings, variant, why),
+            typed ? "Run the same command" : "Tune",
+            rue_findings_is_unsteady(findings) ? " when the machine is idle" : "", typed ? ":" : ".");
     rue_page_sentence(page, RUE_LOOK_CODE, 0);
-    rue_say(page, "%s", findings->run.command_line);
+    if (typed) rue_say(page, "%s%s", rue_program_name(), words);
 }
 
 size_t rue_poster_subject(const struct rue_findings *findings, const struct rue_compared *compared)

@@ -292,7 +292,9 @@ void rue_verdict_partial(struct rue_page *page, const struct rue_findings *findi
     const char *why = findings->run.partial_reason;
     char affected[RUE_WHY_NOT_BYTES];
     if (rue_findings_is_unsteady(findings))
-        rue_say(page, "Not reliable: %s; run again when the machine is idle.%s",
-                rue_findings_say_affected(findings, affected), findings->run.partial ? " " : "");
+        rue_say(page, "Not reliable: %s; %s.%s", rue_findings_say_affected(findings, affected),
+                findings->run.accepts_busy ? "accepted by --accept-busy if it was measured on every model"
+                                           : "run again when the machine is idle",
+                findings->run.partial ? " " : "");
     if (findings->run.partial) rue_say(page, "Partial results: %s.", why[0] ? why : "the run ended early");
 }

@@ -89,4 +89,7 @@ void rue_verdict_background(struct rue_page *page, const struct rue_findings *fi
 /* Whether the machine was too unsteady for an answer; whether the run ended early, and why. */
 void rue_verdict_partial(struct rue_page *page, const struct rue_findings *findings);
 
+/* A length of a job at which another configuration becomes the best: two digits, as it is predicted. */
+uint64_t rue_verdict_round_images(uint64_t images);
+
 #endif

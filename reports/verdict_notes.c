@@ -144,8 +144,7 @@ static void say_votes(struct rue_page *page, const struct rue_variant_findings *
             100 * (worst ? best->max_regret_ratio : best->mean_regret_ratio));
 }
 
-/* Predictions are accurate to two digits. */
-static uint64_t two_digits(uint64_t images)
+uint64_t rue_verdict_round_images(uint64_t images)
 {
     uint64_t unit = 1;
     while (images / unit >= 100) unit *= 10;
@@ -164,9 +163,10 @@ static void say_lengths(struct rue_page *page, const struct rue_variant_findings
         if (i + 1 == lengths->count)
             rue_say(page, "then %s.", label);
         else
-            rue_say(page, "%s below" NB "%s%s, ", label,
-                    rue_format_count(two_digits(lengths->at[i + 1].from_images), text, sizeof text),
-                    i ? "" : NB "images");
+            rue_say(
+                page, "%s below" NB "%s%s, ", label,
+                rue_format_count(rue_verdict_round_images(lengths->at[i + 1].from_images), text, sizeof text),
+                i ? "" : NB "images");
     }
 }
 

@@ -28,7 +28,7 @@ def check_decided(part: Dict[str, Any]) -> None:
     """Raises UndecidedError if an entry of `recommendations` is only a best guess."""
     if part.get("decided") is False:
         raise UndecidedError(f"not decided, because {part.get('why_not')}: tune again with a larger budget, on an idle "
-                             "machine, or pass strict=False for the best guess")
+                             "machine (accept_busy=True if it never is), or pass strict=False for the best guess")
 
 
 class Refused(Exception):

@@ -77,7 +77,7 @@ def for_python(text, keeps):
         return ("call it again" + (" to continue" if match["continues"] and keeps else "") +
                 (", or give a larger budget" if match["budget"] else ""))
     text = KEPT.sub(r"call it again\1" if keeps else "call it again", AGAIN.sub(call, text))
-    return text.replace("--fresh", "fresh=True")
+    return text.replace("--fresh", "fresh=True").replace("--accept-busy", "accept_busy=True")
 
 
 class Relay(threading.Thread):

@@ -4,7 +4,7 @@ from typing import Any, Dict, List, Optional
 
 from . import document as documents
 from .document import Path
-from .errors import check_decided
+from .errors import UndecidedError, check_decided
 
 # Knobs of rue's own loader with these values are not named.
 USUAL = {
@@ -68,6 +68,8 @@ class Result:
     @property
     def dataloader_kwargs(self) -> Dict[str, Any]:
         self._check_decided()
+        if self.config is None:
+            raise UndecidedError(f"there is no configuration, because {self.why_not}: tune again with a larger budget")
         if not self._kwargs:
             raise ValueError(f"the study measured the loader {self.best.get('measured_with')}, not a DataLoader: load "
                              "with result.loader(), or give the DataLoader to rue_tuner.tune")

@@ -217,7 +217,8 @@ const char *rue_findings_why_not(const struct rue_findings *findings,
     out[0] = 0;
     if (selection->recommended == RUE_NONE)
         snprintf(out, RUE_WHY_NOT_BYTES, "no configuration was measured on every model");
-    else if (rue_findings_is_unsteady(findings) && !findings->run.accepts_busy)
+    else if (rue_findings_is_unsteady(findings) &&
+             !(findings->run.accepts_busy && selection->rows[selection->recommended].repeats))
         rue_findings_say_affected(findings, out);
     else if (findings->run.partial && selection->ranked_count == 1 && selection->config_count > 1)
         snprintf(out, RUE_WHY_NOT_BYTES, "only one of %zu configurations was measured on every model",

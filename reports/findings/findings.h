@@ -185,7 +185,7 @@ struct rue_run_findings {
     char strategy_why[160]; /* why `auto` chose it; "": the user did */
     int repeats_planned;
     size_t reused_trials; /* from earlier runs of the same study */
-    bool accepts_busy;    /* other programs do not make the answer undecided */
+    bool accepts_busy;    /* other programs do not make an answer undecided that was measured on every model */
     bool partial;         /* interrupted, or the budget ran out */
     char partial_reason[160];
 };

@@ -116,7 +116,8 @@ static const struct rue_option options_table[] = {
 
     {"accept-busy", RUE_OPTION_FLAG, NULL, NULL, "other programs do not make the answer undecided",
      .group = RUE_GROUP_ANSWER,
-     .more = "For a machine that is never idle. The answer still says how much of the time they affected."},
+     .more = "For a machine that is never idle. The answer still says how much of the time they "
+             "affected, and must be measured on every model."},
     {RUE_STUDY_OPTION_DETAILS},
     {RUE_STUDY_OPTION_JSON},
     {RUE_STUDY_OPTION_QUIET},
