@@ -41,13 +41,24 @@ static void say_torch(struct rue_page *page, const struct rue_findings *findings
     rue_say(page, ")");
 }
 
+/* Variants of its mode, which is all that the code can name. */
+static size_t count_mode(const struct rue_findings *findings, const struct rue_variant_findings *variant)
+{
+    size_t count = 0;
+    for (size_t v = 0; v < findings->variant_count; v++)
+        count += findings->variants[v].variant.mode == variant->variant.mode;
+    return count;
+}
+
 void rue_loading_code_put(struct rue_page *page, const struct rue_findings *findings,
                           const struct rue_variant_findings *variant, enum rue_look look, int indent)
 {
     bool own = rue_findings_runner_is_own(findings),
          torch = strcmp(findings->runner.measured_with, "torch") == 0;
     size_t best = variant->selection->recommended;
-    if (variant->label || !rue_findings_is_decided(findings, variant)) return;
+    if (variant->label || !rue_findings_is_decided(findings, variant) ||
+        (own && count_mode(findings, variant) > 1))
+        return;
     if (torch) {
         begin_line(page, look, indent, "DataLoader(dataset");
         return say_torch(page, findings, &variant->matrix->configs[best]);
@@ -61,7 +72,7 @@ void rue_loading_code_put(struct rue_page *page, const struct rue_findings *find
         begin_line(page, look, indent, "config = rue_tuner.load(");
     }
     say_literal(page, findings->folder, look);
-    if (own && variant != findings->variants)
+    if (own && findings->variant_count > 1)
         rue_say(page, ", mode=\"%s\"", rue_mode_names[variant->variant.mode]);
     rue_say(page, own ? ")" : ").config");
 }

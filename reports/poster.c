@@ -93,7 +93,7 @@ static void put_bound(struct rue_page *page, const struct subject *subject)
         snprintf(remark, sizeof remark, "%.3g" NB "%% confidence%s", 100 * claim->confidence,
                  claim->measured_only ? "; only measured configurations" : "");
         return put_figure(page, "of regret: the most that another configuration can save", remark,
-                          "%.1f" NB "points", rue_prose_bound_percent(claim->bound_ratio));
+                          "%.1f" NB "points", rue_findings_bound_percent(claim->bound_ratio));
     }
     snprintf(remark, sizeof remark, "%.3g" NB "%% CI %.1f" NB "to" NB "%.1f" NB "%%",
              100 * interval->confidence, 100 * interval->mean_low, 100 * interval->mean_high);
@@ -346,13 +346,13 @@ static void put_code(struct rue_page *page, const struct rue_findings *findings,
 {
     char why[RUE_WHY_NOT_BYTES];
     const char *command = findings->run.command_line, *words = strchr(command, ' ');
-    bool typed = words && !strstr(command, " --runner-fd");
+    bool typed = words && !strstr(command, " --runner-fd") && strncmp(words, " analyze ", 9) != 0;
     if (rue_findings_is_decided(findings, variant))
         return rue_loading_code_put(page, findings, variant, RUE_LOOK_CODE, 0);
     rue_page_sentence(page, RUE_LOOK_PLAIN, 0);
-    rue_say(page, "Not decided, because %s. %s again%s%s", rue_findings_why_not(findings, variant, why),
-            typed ? "Run the same command" : "Tune",
-            rue_findings_is_unsteady(findings) ? " when the machine is idle" : "", typed ? ":" : ".");
+    rue_say(page, "Not decided, because %s", rue_findings_why_not(findings, variant, why));
+    if (typed) rue_say(page, ": %s", rue_findings_next_step(findings, variant));
+    rue_say(page, ".");
     rue_page_sentence(page, RUE_LOOK_CODE, 0);
     if (typed) rue_say(page, "%s%s", rue_program_name(), words);
 }

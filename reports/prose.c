@@ -12,11 +12,6 @@
 enum { REASON_COLUMNS = 100, NAME_BYTES = PATH_MAX + 256 };
 
 /* Ignores rounding errors of floating point. */
-double rue_prose_bound_percent(double ratio)
-{
-    return fmax(1, ceil(1000 * ratio * (1 - 1e-12))) / 10;
-}
-
 const char *rue_prose_plural(uint64_t count)
 {
     return count == 1 ? "" : "s";

@@ -30,9 +30,6 @@ void rue_say_payback(struct rue_page *page, double epochs, double confidence, do
 /* Adds `before`, the reason and `after`. A long reason is shortened; nothing is added for "". */
 void rue_say_reason(struct rue_page *page, const char *before, const char *reason, const char *after);
 
-/* An upper bound in percent: rounded up to a tenth, at least 0.1. */
-double rue_prose_bound_percent(double ratio);
-
 /* One decimal below 10, or always with `tenths`; "never" for infinity. Returns `out`. */
 enum { RUE_FIGURE_BYTES = 32 };
 const char *rue_prose_figure(double value, bool tenths, char out[RUE_FIGURE_BYTES]);

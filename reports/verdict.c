@@ -203,7 +203,7 @@ static void put_claim(struct rue_page *page, const struct rue_variant_findings *
     if (claim->confidence == 0) return;
     rue_say(page,
             "No other %sconfiguration is more than %.1f" NB "points better (%.3g" NB "%%" NB "confidence).",
-            claim->measured_only ? "measured " : "", rue_prose_bound_percent(claim->bound_ratio),
+            claim->measured_only ? "measured " : "", rue_findings_bound_percent(claim->bound_ratio),
             100 * claim->confidence);
     if (claim->prediction_error_ratio > 0)
         rue_say(page, " Predictions were unreliable, so this is only about measured configurations.");
@@ -242,7 +242,7 @@ static void say_ratio(struct rue_page *page, const struct rue_variant_findings *
 /* For a gain that is not proven. */
 static const char *judge_gain(const struct rue_speedup *gain)
 {
-    return gain->high < 1 ? "slower" : "not proven to be faster";
+    return gain->confidence > 0 && gain->high < 1 ? "slower" : "not proven to be faster";
 }
 
 static void say_baseline(struct rue_page *page, const struct rue_variant_findings *variant,

@@ -1,10 +1,11 @@
 """What the adapters share: they tune the loader that an object makes, and set the object's attributes to the result."""
+import warnings
 from typing import Any, Callable, Dict, Mapping, Optional
 
 import torch
 
 from .dataloaders import TORCH_KNOBS, find_dataloader
-from .errors import TuneError
+from .errors import TuneError, UndecidedError
 from .result import Result
 from .tuning import tune
 
@@ -20,6 +21,7 @@ def tune_attributes(
     """Tunes the loader that `make()` returns, and sets attributes or hyperparameters of `target` to the result.
 
     `names` is {knob: attribute}. Only knobs whose attribute the target has are varied. Returns the Result.
+    If it is not decided, this warns and sets nothing.
     """
     space, names = dict(space or {}), {knob: name for knob, name in names.items() if has(target, name)}
     if "num_workers" not in names:
@@ -37,7 +39,11 @@ def tune_attributes(
             if varied and knob not in names:
                 space[knob] = [getattr(inner, knob)]
     result = tune(loader, models, space=space, **options)
-    found = dict(result.dataloader_kwargs)
+    try:
+        found = result.dataloader_kwargs
+    except UndecidedError as error:
+        warnings.warn(f"{type(target).__name__} keeps its settings: {error}", stacklevel=3)
+        return result
     if not found["num_workers"]:
         found.update(persistent_workers=False, prefetch_factor=TORCH_KNOBS["prefetch_factor"].default)
     for knob, value in found.items():

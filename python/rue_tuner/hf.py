@@ -21,7 +21,7 @@ def tune(trainer: Any, models: Any = None, *, space: Optional[Mapping[str, Any]]
     """Tunes `trainer.get_train_dataloader()`, and sets the dataloader_* training arguments to the result.
 
     The batch size stays, unless `space` has others. Other arguments as for `rue_tuner.tune`. Returns the Result.
-    Raises what `rue_tuner.tune` raises; the arguments are then as before.
+    Raises what `rue_tuner.tune` raises; the arguments are then as before. A result that is not decided sets nothing.
     """
     def make() -> Any:
         prepared = trainer.accelerator._dataloaders  # accelerate keeps each loader

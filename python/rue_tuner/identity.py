@@ -1,6 +1,7 @@
 """Whether a loader or a step is the one of an earlier call, as far as this can be seen: its classes and functions,
 their code, what they name, and plain values. Not seen are code that is not Python's, what files hold, and settings of
 the process: so only a study whose folder the caller names is continued."""
+import collections
 import contextlib
 import enum
 import functools
@@ -12,20 +13,20 @@ import types
 
 import torch
 
-from .consumers import is_rank
-
 OBJECTS_MOST = 20_000  # a number, and not a time: the result must be the same each time
 ITEMS_MOST = 100       # of a container
 TEXT_MOST = 10_000
 PLAIN = (type(None), bool, int, float, complex, str, bytes, pathlib.PurePath, enum.Enum, torch.dtype, slice, range)
 INSTALLED = ("site-packages", "dist-packages")
-STATEFUL = ("random", "numpy.random", "torch.optim", "torch._C", "multiprocessing", "threading")  # use changes them
+# Modules whose objects change when they are used
+STATEFUL = ("random.", "numpy.random.", "torch.optim.", "torch._C.", "torch.amp.", "torch.cuda.amp.",
+            "multiprocessing.", "threading.")
 
 
 def fingerprint(*things, members=True):
     """A hexadecimal text that changes when `things` do. `members`: also when plain values among their members do, which
-    use changes in some objects. Values that differ between ranks are left out under torch.distributed."""
-    return Fingerprint(members, not is_rank()).of(things)
+    use changes in some objects."""
+    return Fingerprint(members).of(things)
 
 
 @functools.lru_cache(maxsize=None)
@@ -43,16 +44,20 @@ def version(module):
     return f"{package} {getattr(sys.modules.get(package), '__version__', '')}"
 
 
+def of_numpy(name):
+    """That type; nothing if numpy is not used."""
+    return [getattr(sys.modules["numpy"], name)] if "numpy" in sys.modules else []
+
+
 def is_plain(thing):
-    kind = type(thing)
-    return isinstance(thing, PLAIN) or kind.__module__ == "numpy" and kind.__name__ != "ndarray"
+    return isinstance(thing, (*PLAIN, *of_numpy("generic")))
 
 
 class Fingerprint:
     """Visits what things refer to, each object once."""
 
-    def __init__(self, members, alone):
-        self.members, self.alone, self.hash = members and alone, alone, hashlib.blake2b(digest_size=4)
+    def __init__(self, members):
+        self.members, self.hash = members, hashlib.blake2b(digest_size=4)
         self.seen, self.waiting = {}, []
 
     def of(self, things):
@@ -69,7 +74,8 @@ class Fingerprint:
     def add(self, *things, values=True):
         for thing in things:
             if is_plain(thing):
-                self.say(self.text(thing) if values and self.alone else "")
+                if values:
+                    self.say(self.text(thing))
             elif id(thing) not in self.seen:
                 self.seen[id(thing)] = thing
                 self.waiting.append(thing)
@@ -92,12 +98,14 @@ class Fingerprint:
             self.add(thing.fget)
         elif isinstance(thing, functools.partial):
             self.add(thing.func, *thing.args, *thing.keywords.items())
-        elif isinstance(thing, (list, tuple, dict)):
+        elif isinstance(thing, (list, tuple, dict, collections.deque)):
             self.container(thing, kind)
+        elif isinstance(thing, (set, frozenset)):
+            self.say(kind.__qualname__, *sorted(map(repr, thing)) if self.members else "")
         elif isinstance(thing, types.ModuleType):
             self.say(thing.__name__)
-        elif isinstance(thing, torch.Tensor) or kind.__module__ == "numpy":
-            self.say(kind.__qualname__, thing.shape if self.alone else "", thing.dtype)
+        elif isinstance(thing, (torch.Tensor, *of_numpy("ndarray"))):
+            self.say(kind.__qualname__, thing.shape, thing.dtype)
         else:
             self.instance(thing, kind)
 
@@ -112,7 +120,7 @@ class Fingerprint:
 
     def instance(self, thing, kind):
         self.add(kind)
-        if not kind.__module__.startswith(STATEFUL):
+        if not (kind.__module__ + ".").startswith(STATEFUL):
             self.add(getattr(thing, "__dict__", None))
 
     def type(self, kind):
@@ -149,4 +157,4 @@ class Fingerprint:
                 self.say(sorted(map(repr, constant)) if isinstance(constant, frozenset) else repr(constant))
         for name in code.co_names:
             if name in names:
-                self.add(names[name])
+                self.add(names[name], values=self.members)

@@ -99,12 +99,17 @@ class Relay(threading.Thread):
                 line, sentence = sentence, ""
             if line.startswith(("written: ", "More: ")) and TEMPORARY in line:
                 continue
-            line = for_python(line, self.keeps)
-            self.text = (self.text + line)[-1_000_000:]
-            if self.shows:
-                with contextlib.suppress(Exception):  # closed, absent, of another encoding: rue must not wait for it
-                    self.stream.write(line)
-                    self.stream.flush()
+            self.pass_on(line)
+        if sentence:
+            self.pass_on(sentence)
+
+    def pass_on(self, line):
+        line = for_python(line, self.keeps)
+        self.text = (self.text + line)[-1_000_000:]
+        if self.shows:
+            with contextlib.suppress(Exception):  # closed, absent, of another encoding: rue must not wait for it
+                self.stream.write(line)
+                self.stream.flush()
 
     def last_error(self):
         """The last line that starts with "rue", without its start."""

@@ -71,8 +71,10 @@ class Result:
         if self.config is None:
             raise UndecidedError(f"there is no configuration, because {self.why_not}: tune again with a larger budget")
         if not self._kwargs:
-            raise ValueError(f"the study measured the loader {self.best.get('measured_with')}, not a DataLoader: load "
-                             "with result.loader(), or give the DataLoader to rue_tuner.tune")
+            own = self.best.get("measured_with") == "rue"
+            raise ValueError(f"the study measured the loader {self.best.get('measured_with')}, not a DataLoader: "
+                             + ("load with result.loader()" if own else "its knobs are result.config")
+                             + ", or give the DataLoader to rue_tuner.tune")
         return dict(self._kwargs)
 
     def _check_decided(self) -> None:

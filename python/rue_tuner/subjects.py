@@ -103,7 +103,8 @@ class Rebuilt(UserLoader):
     def identity(self):
         loader = self.inner
         parts = loader.dataset, loader.sampler, loader.collate_fn
-        code = fingerprint(loader.dataset, type(loader.sampler), loader.collate_fn, loader.worker_init_fn)
+        code = fingerprint(loader.dataset, type(self.original), type(loader.sampler), type(loader.batch_sampler),
+                           loader.collate_fn, loader.worker_init_fn)
         return " ".join([*(describe(part) for part in parts if part is not None), code])
 
     def baseline(self):

@@ -143,6 +143,8 @@ def run_study(subject, runner, arguments, out, isolate, quiet, others=()):
             documents.write(path, document)
     for part in document["recommendations"] if subject.name == "torch" else []:
         name = "torch" if "torch" in part else "torch_best_guess"
+        if name not in part:
+            continue
         part[name] = {knob: value for knob, value in (part.get(name) or {}).items() if knob in subject.arguments()}
     if document["recommendations"][0].get("config") is None:
         raise failure(run, runner)

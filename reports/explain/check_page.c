@@ -78,7 +78,7 @@ void rue_check_say(struct rue_page *page, const struct rue_check *check)
             rue_say(page, "still holds here: %s runs as before; it is the only configuration.", config);
         else
             rue_say(page, "still holds here: %s is within %.1f %% of the best of %zu configurations.", config,
-                    rue_prose_bound_percent(found->excess_ratio), found->tried);
+                    rue_findings_bound_percent(found->excess_ratio), found->tried);
         say_check_gain(page, check);
         say_trials(page, check);
         say_caveat(page, check);

@@ -196,6 +196,11 @@ void rue_findings_withhold(struct rue_variant_findings *variant)
         variant->baselines.rows[b].gain = (struct rue_speedup){0};
 }
 
+double rue_findings_bound_percent(double ratio)
+{
+    return fmax(1, ceil(1000 * ratio * (1 - 1e-12))) / 10;
+}
+
 const char *rue_findings_say_affected(const struct rue_findings *findings, char out[RUE_WHY_NOT_BYTES])
 {
     const struct rue_contention_findings *contention = &findings->changes.contention;
@@ -226,11 +231,21 @@ const char *rue_findings_why_not(const struct rue_findings *findings,
     else if (claim->confidence > 0 && claim->bound_ratio > undecided_ratio)
         snprintf(out, RUE_WHY_NOT_BYTES,
                  "another configuration may be %.1f points better, at %.3g %% confidence",
-                 100 * claim->bound_ratio, 100 * claim->confidence);
+                 rue_findings_bound_percent(claim->bound_ratio), 100 * claim->confidence);
     else if (interval->confidence > 0 && high - low > undecided_ratio)
         snprintf(out, RUE_WHY_NOT_BYTES, "its regret is between %.1f %% and %.1f %%, at %.3g %% confidence",
                  100 * low, 100 * high, 100 * interval->confidence);
     return out;
+}
+
+const char *rue_findings_next_step(const struct rue_findings *findings,
+                                   const struct rue_variant_findings *variant)
+{
+    if (rue_findings_is_unsteady(findings))
+        return "run the same command again when the machine is idle, or with --accept-busy if it never is";
+    return findings->run.partial || variant->knowledge
+               ? "run the same command again to continue, or raise --budget"
+               : "raise --repeats";
 }
 
 bool rue_findings_is_decided(const struct rue_findings *findings, const struct rue_variant_findings *variant)

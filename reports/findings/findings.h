@@ -185,8 +185,8 @@ struct rue_run_findings {
     char strategy_why[160]; /* why `auto` chose it; "": the user did */
     int repeats_planned;
     size_t reused_trials; /* from earlier runs of the same study */
-    bool accepts_busy;    /* other programs do not make an answer undecided that was measured on every model */
-    bool partial;         /* interrupted, or the budget ran out */
+    bool accepts_busy; /* other programs do not make an answer undecided that was measured on every model */
+    bool partial;      /* interrupted, or the budget ran out */
     char partial_reason[160];
 };
 
@@ -310,6 +310,13 @@ void rue_findings_withhold(struct rue_variant_findings *variant);
 /* "other programs or changes of speed affected 63 % of the time" */
 enum { RUE_WHY_NOT_BYTES = 192 };
 const char *rue_findings_say_affected(const struct rue_findings *findings, char out[RUE_WHY_NOT_BYTES]);
+
+/* Rounded up to 0.1 points, and at least that. */
+double rue_findings_bound_percent(double ratio);
+
+/* What decides a study that is not decided: "run the same command again ...". */
+const char *rue_findings_next_step(const struct rue_findings *findings,
+                                   const struct rue_variant_findings *variant);
 
 /* Why the recommendation cannot be relied on, as a clause; "": it is decided. */
 const char *rue_findings_why_not(const struct rue_findings *findings,

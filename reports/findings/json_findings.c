@@ -425,6 +425,7 @@ const struct rue_field rue_json_provenance_fields[] = {
     {"seed", RUE_FIELD_NUMBER, RUN(run.seed), RUE_FIELD_OPTIONAL},
     {"repeats_planned", RUE_FIELD_NUMBER, RUN(run.repeats_planned), RUE_FIELD_OPTIONAL},
     {"reused_trials", RUE_FIELD_NUMBER, RUN(run.reused_trials), RUE_FIELD_OPTIONAL},
+    {"accepts_busy", RUE_FIELD_FLAG, RUN(run.accepts_busy), RUE_FIELD_OPTIONAL},
     {"command_line", RUE_FIELD_TEXT, RUN(run.command_line), RUE_FIELD_NULL},
     {"started", RUE_FIELD_TEXT, RUN(run.started), RUE_FIELD_NULL},
     {"duration_s", RUE_FIELD_REAL, RUN(run.duration_s), RUE_FIELD_OPTIONAL, .most = SECONDS_MAX},

@@ -479,7 +479,7 @@ def test_an_own_trial_that_hangs_in_a_read_is_a_timeout(release_rue, photos, pre
     wait_until(lambda: count_stored(release_rue) >= 6, process)
     stuck.touch()
     code, out, err = finish(process)
-    assert code == 0, err
+    assert code in (0, 5), err  # it may be too short to decide
     assert wording.THE_RUNNER_GAVE_NO_ANSWER.format(2) in [row["reason"] for row in bad(release_rue)]
     assert not stuck.exists()
 

@@ -1,4 +1,5 @@
 """A study in a folder is continued only with the loader and the steps that it is of, as far as this can be seen."""
+import collections
 import contextlib
 import functools
 import sqlite3
@@ -12,6 +13,7 @@ torch = pytest.importorskip("torch", reason="PyTorch is not installed (python3-t
 import rue_tuner as rue  # noqa: E402
 from conftest import HANG_S, ROOT, clean_environment  # noqa: E402: it finds wording
 import wording  # noqa: E402
+from rue_tuner.identity import fingerprint  # noqa: E402
 from rue_tuner.serve import Runner  # noqa: E402
 from rue_tuner.subjects import make_subject  # noqa: E402
 
@@ -116,17 +118,21 @@ def test_it_is_the_same_in_another_process():
     assert found[0].stdout == found[1].stdout == digest() + "\n", found
 
 
-def test_it_does_not_depend_on_the_rank(monkeypatch):
-    """Of a process group of one: other ranks have other numbers, devices and shards."""
-    monkeypatch.setenv("MASTER_ADDR", "127.0.0.1")
-    monkeypatch.setenv("MASTER_PORT", "0")
-    ranks = [SOURCE.replace("rank=0", f"rank={rank}").replace("Linear(8, 4)", f"Linear(8, {4 + rank})") for rank in (0, 1)]
-    assert digest(ranks[0]) != digest(ranks[1])
-    torch.distributed.init_process_group("gloo", rank=0, world_size=1)
-    try:
-        assert digest(ranks[0]) == digest(ranks[1]) != digest(ranks[0].replace("torch.ones(3", "torch.zeros(3"))
-    finally:
-        torch.distributed.destroy_process_group()
+def test_containers_and_modules_with_similar_names_count():
+    def class_in(module, value):
+        return type("Crop", (), {"__module__": module, "size": value})()
+
+    assert fingerprint({"cat"}) != fingerprint({"dog"}) and fingerprint({"cat", "dog"}) == fingerprint({"dog", "cat"})
+    assert fingerprint(collections.deque([1])) != fingerprint(collections.deque([2]))
+    assert fingerprint(class_in("random_crop", 1)) != fingerprint(class_in("random_crop", 500))
+
+
+def test_what_a_step_counts_does_not_change_it():
+    names = {"__name__": "script"}
+    exec("n, losses = 0, []\ndef step(batch):\n    global n\n    n += 1\n    losses.append(1.5)\n", names)
+    before = fingerprint(names["step"], members=False)
+    names["step"](None)
+    assert fingerprint(names["step"], members=False) == before
 
 
 def test_a_study_of_an_edited_data_set_is_not_continued(rue_for_python):

@@ -105,12 +105,7 @@ static rue_status check_decided(const struct rue_findings *findings,
         return RUE_OK;
     if (findings->variant_count > 1) rue_findings_name_among(findings, variant, name, sizeof name);
     return rue_fail(error, RUE_INCONCLUSIVE, "not decided%s%s, because %s: %s", name[0] ? " for " : "", name,
-                    why,
-                    rue_findings_is_unsteady(findings)
-                        ? "run again when the machine is idle, or with --accept-busy if it never is"
-                    : variant->claim.confidence > 0 || findings->run.partial
-                        ? "run the same command again to continue, or raise --budget"
-                        : "raise --repeats");
+                    why, rue_findings_next_step(findings, variant));
 }
 
 static rue_status judge_findings(const struct rue_findings *findings, rue_error *error)

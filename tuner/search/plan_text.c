@@ -247,7 +247,7 @@ static void describe_claim(const struct rue_study_setup *setup, void *state, str
     char label[RUE_CONFIG_TEXT_BYTES];
     const char *at_most = setup->progress->unicode ? "≤" : "<=";
     if (!setup->plan.strategy->interim || !setup->plan.strategy->interim(state, &claim)) return;
-    double bound = rue_prose_bound_percent(claim.bound_ratio);
+    double bound = rue_findings_bound_percent(claim.bound_ratio);
     rue_config_label(&setup->configs[claim.config], label);
     snprintf(out->full, BEST_BYTES, "best so far %s, no other more than %.1f points better", label, bound);
     snprintf(out->middle, BEST_BYTES, "%s best, others %s %.1f points better", label, at_most, bound);

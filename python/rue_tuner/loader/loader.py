@@ -190,7 +190,7 @@ class Loader:
         loader, and what Loader raises.
         """
         document = recommendation.document if hasattr(recommendation, "document") else read(recommendation)
-        part = choose(document, mode, strict)
+        part = choose(document, mode, strict and getattr(recommendation, "_strict", True))
         path, kind = part["variant"]["path"] if data is None else data, part["variant"]["mode"]
         if not path:
             raise ValueError("the recommendation does not say where the data are: give data=")

@@ -150,7 +150,7 @@ class Study:
     def finish(self):
         """Rows that failed; others were measured."""
         out, err = self.process.communicate(timeout=HANG_S)
-        assert self.process.returncode == 0, err
+        assert self.process.returncode in (0, 5), err  # 5: decided or not
         failed = [row for row in rows(self.rue) if row[0] != "ok"]
         assert len(rows(self.rue)) > len(failed)
         wait_until_none(self.mark)
@@ -212,7 +212,7 @@ def test_a_killed_launcher_does_not_end_the_study(study, launcher):
         os.kill(pid, signal.SIGKILL)
     failed = one.finish()
     print(f"{launcher.name}: {len(failed)} trials failed after SIGKILL to the launcher")
-    assert all(wording.LOST_ITS_CONNECTION in row[1] for row in failed), failed
+    assert all(wording.LOST_ITS_CONNECTION in row[1] or "killed by SIGKILL" in row[1] for row in failed), failed
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
