@@ -382,7 +382,7 @@ Test(report_table, the_brief_form_is_short)
     expect_few_lines(text);
     expect_text(text, "rue show rue-out/photos --details");
     expect_text(text, "\n  from rue_tuner import Loader ");
-    expect_text(text, "\n  loader = Loader.from_recommendation(\"rue-out/photos\")\n");
+    expect_text(text, "\n  loader = Loader.from_recommendation(\"rue-out/photos\", mode=\"raw\")\n");
     cr_assert(!strstr(text, "The best workers for each batch size"), "%s", text);
     free(text);
     fixture_close(&fixture);
