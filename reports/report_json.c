@@ -296,11 +296,7 @@ static void put_run(json_t **object, const struct rue_findings *findings)
         if (json_object_set_new(json_array_get(dropped, i), "text", rue_json_text(text)) != 0)
             rue_json_put(object, "dropped_nodes", NULL);
     }
-    bool decided = true;
-    for (size_t v = 0; v < findings->variant_count; v++)
-        decided &= !rue_findings_is_counted(findings, &findings->variants[v]) ||
-                   rue_findings_is_decided(findings, &findings->variants[v]);
-    rue_json_add(object, "decided:b low_confidence:b provenance:o", decided,
+    rue_json_add(object, "decided:b low_confidence:b provenance:o", !rue_findings_first_undecided(findings),
                  rue_findings_is_doubtful(findings), provenance_json(findings));
 }
 

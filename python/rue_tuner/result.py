@@ -69,7 +69,7 @@ class Result:
     def dataloader_kwargs(self) -> Dict[str, Any]:
         self._check_decided()
         if self.config is None:
-            raise UndecidedError(f"there is no configuration, because {self.why_not}: tune again with a larger budget")
+            raise UndecidedError(f"nothing was recommended, because {self.why_not}: tune again with a larger budget")
         if not self._kwargs:
             own = self.best.get("measured_with") == "rue"
             raise ValueError(f"the study measured the loader {self.best.get('measured_with')}, not a DataLoader: "

@@ -156,7 +156,7 @@ def run_study(subject, runner, arguments, out, isolate, quiet, others=()):
 
 
 def written(path):
-    """Which file lies at `path`: rue writes a new one. None: there is no file."""
+    """The identity of the file at `path`, which changes when rue writes a new one; None without a file."""
     with contextlib.suppress(OSError):
         found = path.stat()
         return found.st_ino, found.st_mtime_ns

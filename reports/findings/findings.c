@@ -254,6 +254,16 @@ bool rue_findings_is_decided(const struct rue_findings *findings, const struct r
     return !*rue_findings_why_not(findings, variant, why);
 }
 
+const struct rue_variant_findings *rue_findings_first_undecided(const struct rue_findings *findings)
+{
+    for (size_t v = 0; v < findings->variant_count; v++) {
+        const struct rue_variant_findings *variant = &findings->variants[v];
+        if (rue_findings_is_counted(findings, variant) && !rue_findings_is_decided(findings, variant))
+            return variant;
+    }
+    return NULL;
+}
+
 double rue_findings_overshoot_ratio(const struct rue_variant_findings *variant)
 {
     return variant->trials.meant_ns > 0 ? variant->trials.late_ns / variant->trials.meant_ns : NAN;

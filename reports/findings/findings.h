@@ -323,6 +323,9 @@ const char *rue_findings_why_not(const struct rue_findings *findings,
                                  const struct rue_variant_findings *variant, char out[RUE_WHY_NOT_BYTES]);
 bool rue_findings_is_decided(const struct rue_findings *findings, const struct rue_variant_findings *variant);
 
+/* The first variant that must have a recommendation and is not decided; NULL: all are. */
+const struct rue_variant_findings *rue_findings_first_undecided(const struct rue_findings *findings);
+
 /* Excess time of sleeping models / their intended time; NaN: no model slept. */
 double rue_findings_overshoot_ratio(const struct rue_variant_findings *variant);
 

@@ -41,10 +41,7 @@ static const char *study_state(const struct rue_record *record, const struct rue
     if (rue_record_is_empty(record)) return record->probes ? "only probed" : "empty";
     if (record->partial) return "partial";
     if (findings && rue_findings_is_unsteady(findings)) return "not reliable";
-    for (size_t v = 0; findings && v < findings->variant_count; v++)
-        if (rue_findings_is_counted(findings, &findings->variants[v]) &&
-            !rue_findings_is_decided(findings, &findings->variants[v]))
-            return "not decided";
+    if (findings && rue_findings_first_undecided(findings)) return "not decided";
     return findings && rue_findings_is_doubtful(findings) ? "low confidence" : "complete";
 }
 

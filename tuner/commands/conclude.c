@@ -97,12 +97,12 @@ static rue_status fail_late_batch(const struct rue_variant_findings *variant, ru
 }
 
 /* The results are written and shown all the same. */
-static rue_status check_decided(const struct rue_findings *findings,
-                                const struct rue_variant_findings *variant, rue_error *error)
+static rue_status check_decided(const struct rue_findings *findings, rue_error *error)
 {
+    const struct rue_variant_findings *variant = rue_findings_first_undecided(findings);
     char why[RUE_WHY_NOT_BYTES], name[PATH_MAX + 128] = "";
-    if (!rue_findings_is_counted(findings, variant) || !*rue_findings_why_not(findings, variant, why))
-        return RUE_OK;
+    if (!variant) return RUE_OK;
+    rue_findings_why_not(findings, variant, why);
     if (findings->variant_count > 1) rue_findings_name_among(findings, variant, name, sizeof name);
     return rue_fail(error, RUE_INCONCLUSIVE, "not decided%s%s, because %s: %s", name[0] ? " for " : "", name,
                     why, rue_findings_next_step(findings, variant));
@@ -113,9 +113,7 @@ static rue_status judge_findings(const struct rue_findings *findings, rue_error 
     for (size_t v = 0; v < findings->variant_count; v++)
         if (are_all_late(&findings->variants[v])) return fail_late_batch(&findings->variants[v], error);
     rue_status status = rue_findings_check_recommended(findings, error);
-    for (size_t v = 0; status == RUE_OK && v < findings->variant_count; v++)
-        status = check_decided(findings, &findings->variants[v], error);
-    return status;
+    return status == RUE_OK ? check_decided(findings, error) : status;
 }
 
 rue_status rue_study_conclude(const struct rue_study *study, const struct rue_findings *findings,
