@@ -42,7 +42,7 @@ void rue_compared_close(struct rue_compared *compared)
 
 static double mean_speedup(const struct rue_compared *compared, size_t v)
 {
-    if (v == 0) return 1;
+    if (v == 0) return compared->comparable ? 1 : NAN;
     return compared->with_first[v] ? compared->with_first[v]->mean_speedup_ratio : NAN;
 }
 
@@ -60,7 +60,7 @@ static rue_status compare_stores(struct rue_compared *out, rue_error *error)
             next = v;
     }
     if (next == RUE_NONE) return RUE_OK;
-    return rue_comparison_open(&variants[next], &variants[best], &out->stores, error);
+    return rue_comparison_open(out->findings, &variants[next], &variants[best], &out->stores, error);
 }
 
 rue_status rue_compared_open(const struct rue_findings *findings, struct rue_compared **out, rue_error *error)
@@ -73,8 +73,8 @@ rue_status rue_compared_open(const struct rue_findings *findings, struct rue_com
                             ? RUE_OK
                             : rue_fail_memory(error, "a comparison", count * sizeof(struct rue_comparison *));
     for (size_t v = 1; status == RUE_OK && v < count; v++) {
-        status = rue_comparison_open(&findings->variants[0], &findings->variants[v], &compared->with_first[v],
-                                     error);
+        status = rue_comparison_open(findings, &findings->variants[0], &findings->variants[v],
+                                     &compared->with_first[v], error);
         compared->comparable |= compared->with_first[v] != NULL;
     }
     if (status == RUE_OK) status = compare_stores(compared, error);
@@ -306,7 +306,7 @@ void rue_compared_put_details(struct rue_page *page, const struct rue_compared *
         rue_page_sentence(page, RUE_LOOK_PLAIN, 2);
         rue_verdict_queue(page, findings, &findings->variants[v], brief);
         rue_page_sentence(page, RUE_LOOK_PLAIN, 2);
-        rue_verdict_batches(page, findings, &findings->variants[v]);
+        rue_verdict_batches(page, findings, &findings->variants[v], true);
     }
     say_stores(page, compared);
     rue_page_gap(page);
@@ -369,20 +369,23 @@ static rue_status render_json(const struct rue_findings *findings, const struct 
     struct rue_compared *compared;
     struct rue_page page = {0}, answer = {0};
     const struct rue_overall *common = find_common(findings);
+    const struct rue_variant_findings *undecided = rue_findings_first_undecided(findings);
+    char why[RUE_WHY_NOT_BYTES] = "";
+    if (undecided) rue_findings_why_not(findings, undecided, why);
     rue_status status = rue_compared_open(findings, &compared, error);
     if (status != RUE_OK) return status;
     put_variants(&page, compared);
     say_answer(&answer, compared);
     json_t *root = rue_json_make(
         "format:t job_images:n common_config:o common_predicted:b variants:o comparisons:o answer:o "
-        "partial:b low_confidence:b",
+        "partial:b decided:b why_not:T low_confidence:b",
         "rue.compare/2", findings->variants[0].job.images,
         common ? rue_json_config(&common->matrix->configs[common->selection->recommended], false)
                : json_null(),
         common && rue_findings_basis(&common->selection->rows[common->selection->recommended]) ==
                       RUE_BASIS_PREDICTED,
         rue_page_json_table(&page), comparisons_json(compared), rue_page_json_text(&answer),
-        findings->run.partial, rue_findings_is_doubtful(findings));
+        findings->run.partial, !undecided, why, rue_findings_is_doubtful(findings));
     rue_compared_close(compared);
     return rue_json_write(root, stream, error);
 }

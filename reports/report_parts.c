@@ -181,7 +181,7 @@ void rue_parts_ranking(struct rue_page *page, const struct rue_findings *finding
     put_batch_sizes(page, variant);
     rue_page_gap(page);
     rue_page_sentence(page, RUE_LOOK_PLAIN, 2);
-    rue_verdict_answers(page, variant);
+    rue_verdict_answers(page, findings, variant);
     rue_page_gap(page);
 }
 
@@ -193,7 +193,7 @@ void rue_parts_notes(struct rue_page *page, const struct rue_findings *findings,
     rue_verdict_evidence(page, variant, !rue_findings_is_unsteady(findings));
     rue_page_sentence(page, RUE_LOOK_PLAIN, 2);
     rue_verdict_waiting(page, findings, breakdown, variant);
-    rue_verdict_notes(page, variant, brief);
+    rue_verdict_notes(page, findings, variant, brief);
 }
 
 /* `rue compare` shows several pairs. */

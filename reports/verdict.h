@@ -54,7 +54,8 @@ void rue_verdict_slow_rank(struct rue_page *page, const struct rue_variant_findi
 
 /* Also below the table: disturbed trials, replaced images and similar notes; configurations that are not
  * ranked. Unless `brief`, a configuration with more votes, and other job lengths. (verdict_notes.c) */
-void rue_verdict_notes(struct rue_page *page, const struct rue_variant_findings *variant, bool brief);
+void rue_verdict_notes(struct rue_page *page, const struct rue_findings *findings,
+                       const struct rue_variant_findings *variant, bool brief);
 
 /* " for raw folder photos data", which names one of several variants; nothing without `findings`. */
 void rue_verdict_data(struct rue_page *page, const struct rue_findings *findings,
@@ -66,13 +67,14 @@ void rue_verdict_queue(struct rue_page *page, const struct rue_findings *finding
                        const struct rue_variant_findings *variant, bool brief);
 
 /* Whether batches of a changing size are faster than those of a fixed size, and by how much. Nothing if the
- * space has only one kind. `findings`: see rue_verdict_data. (verdict_batches.c) */
+ * space has only one kind. `named`: says which variant. (verdict_batches.c) */
 void rue_verdict_batches(struct rue_page *page, const struct rue_findings *findings,
-                         const struct rue_variant_findings *variant);
+                         const struct rue_variant_findings *variant, bool named);
 
 /* Further answers: the smallest set of configurations that keeps every model near its best; the regret to
  * expect for a model that was not measured; a configuration that needs less memory. (verdict_notes.c) */
-void rue_verdict_answers(struct rue_page *page, const struct rue_variant_findings *variant);
+void rue_verdict_answers(struct rue_page *page, const struct rue_findings *findings,
+                         const struct rue_variant_findings *variant);
 
 /* The speed-up by preprocessed data, their size, and when converting them pays back.
  * (verdict_comparison.c) */

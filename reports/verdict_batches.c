@@ -5,8 +5,6 @@
 
 #define NB RUE_NO_BREAK
 
-static const double confidence = 0.95;
-
 /* " The two also differ in num_workers." */
 static void say_other_knobs(struct rue_page *page, const struct rue_config *a, const struct rue_config *b)
 {
@@ -30,7 +28,7 @@ static const char *find_weakness(const struct rue_ranking_row *a, const struct r
 
 /* Only repeated whole jobs prove it: in a short run a strategy has not yet found its size. */
 void rue_verdict_batches(struct rue_page *page, const struct rue_findings *findings,
-                         const struct rue_variant_findings *variant)
+                         const struct rue_variant_findings *variant, bool named)
 {
     size_t fixed = rue_findings_best_batches(variant, true),
            other = rue_findings_best_batches(variant, false);
@@ -42,13 +40,13 @@ void rue_verdict_batches(struct rue_page *page, const struct rue_findings *findi
     rue_config_label(config, labels[0]);
     rue_config_label(&variant->matrix->configs[fixed], labels[1]);
     rue_say(page, "Batches of the strategy %s", rue_batch_strategy_names[config->value[RUE_BATCH_STRATEGY]]);
-    rue_verdict_data(page, findings, variant);
+    if (named) rue_verdict_data(page, findings, variant);
     if (!sizes->changed) {
         rue_say(page, " (%s) are not compared with fixed ones (%s): %s.", labels[0], labels[1],
                 sizes->kept ? "the sizes never changed in this job" : "whether the sizes changed is unknown");
         return;
     }
-    if (!rue_speedup_find(variant->matrix, variant->selection, other, fixed, confidence, &gain)) {
+    if (!rue_findings_speedup(findings, variant, other, fixed, &gain)) {
         rue_say(page, " (%s) were not compared with fixed ones (%s).", labels[0], labels[1]);
         return;
     }
@@ -60,7 +58,7 @@ void rue_verdict_batches(struct rue_page *page, const struct rue_findings *findi
             " %s the best fixed ones: %s is %s" NB "times as fast as %s (%.3g" NB "%%" NB "CI %s" NB "to" NB
             "%s%s).",
             proven ? "beat" : "are not proven to beat", labels[0],
-            rue_format_times(gain.ratio, times[0], sizeof *times), labels[1], 100 * confidence,
+            rue_format_times(gain.ratio, times[0], sizeof *times), labels[1], 100 * gain.confidence,
             rue_format_times(gain.low, times[1], sizeof *times),
             rue_format_times(gain.high, times[2], sizeof *times), weakness);
     if (sizes->kept)

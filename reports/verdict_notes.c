@@ -238,7 +238,8 @@ void rue_verdict_queue(struct rue_page *page, const struct rue_findings *finding
         rue_say(page, " gains nothing: it did not run empty.");
 }
 
-void rue_verdict_notes(struct rue_page *page, const struct rue_variant_findings *variant, bool brief)
+void rue_verdict_notes(struct rue_page *page, const struct rue_findings *findings,
+                       const struct rue_variant_findings *variant, bool brief)
 {
     static void (*const notes[])(struct rue_page *, const struct rue_variant_findings *) = {
         say_data,  say_replayed,          say_short, say_replaced, say_disturbed,
@@ -251,7 +252,7 @@ void rue_verdict_notes(struct rue_page *page, const struct rue_variant_findings 
     rue_page_sentence(page, RUE_LOOK_PLAIN, 2);
     rue_verdict_queue(page, NULL, variant, brief);
     rue_page_sentence(page, RUE_LOOK_PLAIN, 2);
-    rue_verdict_batches(page, NULL, variant);
+    rue_verdict_batches(page, findings, variant, false);
     rue_page_sentence(page, RUE_LOOK_PLAIN, 2);
     say_unranked(page, variant);
 }
@@ -333,9 +334,11 @@ static void say_memory(struct rue_page *page, const struct rue_variant_findings 
     }
 }
 
-void rue_verdict_answers(struct rue_page *page, const struct rue_variant_findings *variant)
+void rue_verdict_answers(struct rue_page *page, const struct rue_findings *findings,
+                         const struct rue_variant_findings *variant)
 {
     if (!variant->answers || variant->selection->recommended == RUE_NONE) return;
+    if (rue_findings_withholds_ratios(findings)) return;
     say_set(page, variant);
     say_left_out(page, variant);
     say_memory(page, variant);

@@ -143,9 +143,8 @@ static void move_answer(struct rue_difference *difference, size_t from)
     size_t answer = own->selection->recommended, best = there->selection->recommended;
     moved->config =
         answer == RUE_NONE ? RUE_NONE : rue_findings_config(there->matrix, &own->matrix->configs[answer]);
-    if (moved->config == RUE_NONE || best == RUE_NONE || best == moved->config ||
-        !rue_speedup_find(there->matrix, there->selection, best, moved->config, confidence, &moved->loss))
-        moved->loss = (struct rue_speedup){0};
+    if (moved->config != RUE_NONE && best != RUE_NONE && best != moved->config)
+        rue_findings_speedup(difference->findings[!from], there, best, moved->config, &moved->loss);
 }
 
 rue_status rue_difference_open(const struct rue_findings *const findings[2], size_t index,

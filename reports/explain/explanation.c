@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-static const double confidence = 0.95, fastest_loading = 1000;
+static const double fastest_loading = 1000;
 
 void rue_explanation_close(struct rue_explanation *explanation)
 {
@@ -42,7 +42,8 @@ static double faster_value(const struct rue_explanation *explanation, double rat
 static void find_loading(struct rue_explanation *explanation)
 {
     double low = 1, high = fastest_loading;
-    bool known = explanation->config != explanation->variant->selection->recommended;
+    bool known = explanation->config != explanation->variant->selection->recommended &&
+                 !rue_findings_withholds_ratios(explanation->findings);
     for (size_t m = 0; m < explanation->variant->matrix->model_count; m++)
         known &= explanation->models[m].own.basis != RUE_PARTS_UNKNOWN;
     if (!known || !isfinite(explanation->own_value) || !isfinite(explanation->other_value)) return;
@@ -88,9 +89,8 @@ static void compare(struct rue_explanation *explanation)
     explanation->other_value = objective_value(explanation, explanation->other);
     explanation->noise_is_measured =
         rue_findings_noise_is_measured(variant, explanation->config, explanation->other);
-    if (!rue_speedup_find(variant->matrix, variant->selection, explanation->other, explanation->config,
-                          confidence, &explanation->loss))
-        explanation->loss = (struct rue_speedup){0};
+    rue_findings_speedup(explanation->findings, variant, explanation->other, explanation->config,
+                         &explanation->loss);
 }
 
 rue_status rue_explanation_open(const struct rue_findings *findings, const struct rue_breakdown *breakdown,
@@ -136,6 +136,7 @@ size_t rue_explanation_alternative(const struct rue_explanation *explanation, si
 {
     const struct rue_selection *selection = explanation->variant->selection;
     const struct rue_config *configs = explanation->variant->matrix->configs;
+    if (rue_findings_withholds_ratios(explanation->findings)) return RUE_NONE;
     for (size_t i = 0; i < selection->ranked_count; i++)
         if (differ_only_in(&configs[explanation->config], &configs[selection->ranked[i]], knob))
             return selection->ranked[i];

@@ -41,7 +41,8 @@ void rue_explanation_put(struct rue_page *page, const struct rue_explanation *ex
 /* The same as an object; NULL: out of memory. */
 json_t *rue_explanation_json(const struct rue_explanation *explanation);
 
-/* The best ranked configuration that differs from it only in the knob; RUE_NONE: none. */
+/* The best ranked configuration that differs from it only in the knob; RUE_NONE: none, or the machine was
+ * too unsteady to say. */
 size_t rue_explanation_alternative(const struct rue_explanation *explanation, size_t knob);
 
 #endif

@@ -8,6 +8,7 @@
 #include "json_findings.h"
 #include "prose.h"
 #include "units.h"
+#include "verdict.h"
 
 #define PERCENT RUE_PROSE_PERCENT
 
@@ -106,7 +107,9 @@ static void say_noise(struct rue_page *page, const struct rue_explanation *expla
     if (!explanation->rank || explanation->other == RUE_NONE) return;
     rue_page_sentence(page, RUE_LOOK_PLAIN, 0);
     if (loss->confidence == 0)
-        return rue_say(page, "It is unknown whether the difference is within noise: times have no interval.");
+        return rue_say(page, "It is unknown whether the difference is within noise: %s.",
+                       rue_findings_is_unsteady(explanation->findings) ? "the machine was not steady"
+                                                                       : "times have no interval");
     bool within = loss->low <= 1 && loss->high >= 1, recommended = is_recommended(explanation);
     double low = recommended ? 1 / loss->high : loss->low, high = recommended ? 1 / loss->low : loss->high;
     if (explanation->noise_is_measured)
@@ -432,6 +435,10 @@ static void put_heading(struct rue_page *page, const char *text)
 void rue_explanation_put(struct rue_page *page, const struct rue_explanation *explanation)
 {
     const struct rue_knobs *knobs = rue_config_knobs(config_at(explanation, explanation->config));
+    if (rue_findings_is_unsteady(explanation->findings)) {
+        rue_page_sentence(page, RUE_LOOK_BOLD, 0);
+        rue_verdict_partial(page, explanation->findings);
+    }
     say_verdict(page, explanation);
     if (explanation->rank) {
         rue_page_sentence(page, RUE_LOOK_PLAIN, 0);
@@ -449,7 +456,7 @@ void rue_explanation_put(struct rue_page *page, const struct rue_explanation *ex
         put_losses(page, explanation);
         rue_page_gap(page);
     }
-    if (is_recommended(explanation)) return;
+    if (is_recommended(explanation) || rue_findings_withholds_ratios(explanation->findings)) return;
     put_heading(page, "What would have to change");
     say_loading(page, explanation);
     for (size_t k = 0; k < knobs->count; k++) say_alternative(page, explanation, k);

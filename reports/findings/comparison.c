@@ -6,8 +6,10 @@
 
 static const double least_gain = 0.05; /* without a proof, smaller gains count as 0 */
 
-static bool is_possible(const struct rue_variant_findings *before, const struct rue_variant_findings *after)
+static bool is_possible(const struct rue_findings *findings, const struct rue_variant_findings *before,
+                        const struct rue_variant_findings *after)
 {
+    if (rue_findings_withholds_ratios(findings)) return false;
     if (before->selection->recommended == RUE_NONE || after->selection->recommended == RUE_NONE) return false;
     if ((before->job.images == 0) != (after->job.images == 0)) return false;
     if (before->goal != RUE_GOAL_TIME || after->goal != RUE_GOAL_TIME) return false;
@@ -84,12 +86,12 @@ static void fill_rows(struct rue_comparison *comparison, size_t (*pairs)[2])
                                              find_interval(comparison, (const size_t(*)[2])pairs, count)};
 }
 
-rue_status rue_comparison_open(const struct rue_variant_findings *before,
+rue_status rue_comparison_open(const struct rue_findings *findings, const struct rue_variant_findings *before,
                                const struct rue_variant_findings *after, struct rue_comparison **out,
                                rue_error *error)
 {
     *out = NULL;
-    if (!is_possible(before, after)) return RUE_OK;
+    if (!is_possible(findings, before, after)) return RUE_OK;
     size_t models = before->matrix->model_count;
     struct rue_comparison *comparison = calloc(1, sizeof *comparison);
     struct rue_comparison_row *rows = calloc(models + 1, sizeof *rows);
@@ -117,7 +119,8 @@ rue_status rue_comparison_next(const struct rue_findings *findings, struct rue_c
         const struct rue_variant_findings *before = &findings->variants[walk->before],
                                           *after = &findings->variants[walk->after];
         if (++walk->after == findings->variant_count) walk->before++, walk->after = 0;
-        if (is_preprocessing(before, after)) status = rue_comparison_open(before, after, out, error);
+        if (is_preprocessing(before, after))
+            status = rue_comparison_open(findings, before, after, out, error);
     }
     return status;
 }

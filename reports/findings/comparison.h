@@ -26,9 +26,9 @@ struct rue_comparison {
 };
 
 /* `*out` is NULL if the two cannot be compared: each needs a recommendation for the time of the job, both
- * need a common model, and the length of the job has to be known for both or for neither. The caller closes
- * it before the findings. RUE_MEMORY. */
-rue_status rue_comparison_open(const struct rue_variant_findings *before,
+ * need a common model, and the length of the job has to be known for both or for neither. So it is where the
+ * machine was too unsteady. The caller closes it before the findings. RUE_MEMORY. */
+rue_status rue_comparison_open(const struct rue_findings *findings, const struct rue_variant_findings *before,
                                const struct rue_variant_findings *after, struct rue_comparison **out,
                                rue_error *error) RUE_MUST_CHECK;
 void rue_comparison_close(struct rue_comparison *comparison);

@@ -187,6 +187,22 @@ bool rue_findings_is_unsteady(const struct rue_findings *findings)
            (contention->affected_ratio > 0 && !contention->has_clean_pair);
 }
 
+bool rue_findings_withholds_ratios(const struct rue_findings *findings)
+{
+    return rue_findings_is_unsteady(findings) && !findings->run.accepts_busy;
+}
+
+bool rue_findings_speedup(const struct rue_findings *findings, const struct rue_variant_findings *variant,
+                          size_t config, size_t other, struct rue_speedup *out)
+{
+    static const double confidence = 0.95;
+    if (!rue_findings_is_unsteady(findings) &&
+        rue_speedup_find(variant->matrix, variant->selection, config, other, confidence, out))
+        return true;
+    *out = (struct rue_speedup){0};
+    return false;
+}
+
 void rue_findings_withhold(struct rue_variant_findings *variant)
 {
     variant->claim = (struct rue_claim_findings){0};

@@ -304,6 +304,14 @@ bool rue_findings_is_doubtful(const struct rue_findings *findings);
 /* Whether too much of the time was affected for a claim, or every comparison of what is recommended. */
 bool rue_findings_is_unsteady(const struct rue_findings *findings);
 
+/* Whether it was too unsteady to state ratios of times, without --accept-busy. */
+bool rue_findings_withholds_ratios(const struct rue_findings *findings);
+
+/* How many times as fast `config` is as `other`, at 95 % confidence. False, and {0}: unknown, or the machine
+ * was unsteady. */
+bool rue_findings_speedup(const struct rue_findings *findings, const struct rue_variant_findings *variant,
+                          size_t config, size_t other, struct rue_speedup *out);
+
 /* Discards bound, interval and speed-ups, which an unsteady machine makes unreliable. */
 void rue_findings_withhold(struct rue_variant_findings *variant);
 

@@ -51,6 +51,10 @@ def test_a_neighbour_all_the_time_makes_the_answer_not_reliable(rue):
     assert all(row["gain"] is None for row in answer["baselines"]["rows"])
     assert answer["config"] and answer["certificate"] is None and answer["interval"] is None
     assert wording.NOT_RELIABLE_OTHER_PROGRAMS in " ".join(rue("show", "out").stdout.split())
+    why = json.loads(rue("why", "out", "--num-workers", "1", "--json").stdout)["variants"][0]
+    assert why["time_ratio"] is why["confidence"] is why["loading_speedup_ratio"] is None and not why["changes"]
+    assert wording.NOT_RELIABLE_OTHER_PROGRAMS in " ".join(why["sentences"])
+    assert wording.EVERY_MODEL_IS_WITHIN not in rue("show", "out", "--details").stdout
     assert [study["state"] for study in json.loads(rue("list", ".", "--json").stdout)] == ["not reliable"]
     document, answer, _, accepted = tune(rue, "--neighbour 0.95", "--accept-busy")
     assert document["decided"] and document["low_confidence"] and answer["why_not"] is None and answer["certificate"] is None

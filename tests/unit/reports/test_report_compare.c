@@ -36,8 +36,8 @@ static void begin(void)
 static struct rue_payback payback(int side, size_t model)
 {
     struct rue_comparison *comparison;
-    rue_status status =
-        rue_comparison_open(&fixture.variants[RAW], &fixture.variants[side], &comparison, NULL);
+    rue_status status = rue_comparison_open(&fixture.findings, &fixture.variants[RAW],
+                                            &fixture.variants[side], &comparison, NULL);
     cr_assert(status == RUE_OK && comparison);
     const struct rue_comparison_row *row = &comparison->rows[model];
     struct rue_payback found = rue_comparison_payback(comparison, &row->saving, row->speedup_ratio);
@@ -230,6 +230,30 @@ Test(report_compare, any_difference_beyond_the_noise_counts)
     struct rue_payback found = payback(COPY, 0); /* saves a hundredth */
     cr_assert_float_eq(found.epochs, 160, 1e-6, "%f", found.epochs);
     cr_assert(found.low < 160 && found.high > 160 && isfinite(found.high));
+    fixture_close(&fixture);
+}
+
+/* With --accept-busy the ratios are there, without intervals. */
+Test(report_compare, a_machine_that_was_not_steady_withholds_the_speed_up)
+{
+    const struct rue_report_style plain = {.columns = 0};
+    begin();
+    repeat_all(0.02);
+    fixture.findings.changes.contention.affected_ratio = 0.9;
+    char *text = show();
+    cr_expect(!strstr(text, " times as fast") && !strstr(text, "epochs") && !strstr(text, " x "), "%s", text);
+    expect(text, "Not reliable: ");
+    expect(text, "Best so far");
+    free(text);
+    text = fixture_render(&rue_report_compare_json, &fixture, plain);
+    expect(text, "\"decided\": false");
+    expect(text, "\"why_not\": \"other programs or changes of speed affected 90 % of the time");
+    expect(text, "\"comparisons\": []");
+    free(text);
+    fixture.findings.run.accepts_busy = true;
+    text = show();
+    expect(text, " times as fast");
+    free(text);
     fixture_close(&fixture);
 }
 

@@ -29,7 +29,7 @@ static const char *use_text(const struct fixture *fixture, size_t variant)
 static const char *notes_text(const struct rue_variant_findings *variant)
 {
     struct rue_page page = {0};
-    rue_verdict_notes(&page, variant, false);
+    rue_verdict_notes(&page, &(struct rue_findings){0}, variant, false);
     return page_text(&page);
 }
 
@@ -177,7 +177,7 @@ static const char *batches_note(double fixed_s, double other_s, bool predicted, 
     }
     struct rue_page page = {0};
     rue_page_sentence(&page, RUE_LOOK_PLAIN, 0);
-    rue_verdict_batches(&page, NULL, variant);
+    rue_verdict_batches(&page, &fixture.findings, variant, false);
     const char *said = page_text(&page);
     fixture_close(&fixture);
     return said;
