@@ -11,15 +11,20 @@ import typing
 from .errors import DataError, LoaderError, TuneError, UndecidedError
 from .result import Result, load
 
-__all__ = ["tune", "load", "Loader", "Result", "TuneError", "UndecidedError", "LoaderError", "DataError"]
+__all__ = ["tune", "headroom", "watch", "load", "Loader", "Result", "TuneError", "UndecidedError", "LoaderError",
+           "DataError"]
 __version__ = "0.1.0"
 if typing.TYPE_CHECKING:
+    from .limits import headroom, watch
     from .loader import Loader
     from .tuning import tune
 
 
 def __getattr__(name: str) -> typing.Any:
-    """`tune` needs PyTorch, which is imported when it is used; `Loader` opens a shared object."""
+    """What needs PyTorch imports it when it is used; `Loader` opens a shared object."""
+    if name in ("headroom", "watch"):
+        from . import limits
+        return getattr(limits, name)
     if name == "tune":
         from .tuning import tune
         return tune

@@ -11,10 +11,10 @@ from torch.utils.data.dataloader import _BaseDataLoaderIter
 
 from . import knobs
 from .batches import Count
+from .collated import Watched
 from .errors import Refused
 from .machine import now
 from .state import Copier, members
-from .watch import Watched
 
 SAMPLER_LIMIT_S = 1  # for the indices of an epoch
 TORCH_KNOBS = inspect.signature(torch_data.DataLoader.__init__).parameters

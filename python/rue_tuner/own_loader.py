@@ -47,6 +47,5 @@ class OwnLoader(UserLoader):
     def identity(self):
         return f"{self.loader!r} {self.loader.digest}"
 
-    def baseline(self):
-        config = self.loader.config
-        return self.baseline_of(batch_size=config["batch_size"], num_workers=config["num_workers"])
+    def own_config(self):
+        return self.loader.config

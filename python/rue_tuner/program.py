@@ -227,10 +227,10 @@ def serve(runner, connection, requests, pressed, block):
 
 class Run:
     """One run of rue. `code` is its exit code, `report` what it printed, `message` its last error. `interrupted`: by
-    Ctrl-C, or a signal to rue. `keeps` as in for_python."""
+    Ctrl-C, or a signal to rue. `keeps` as in for_python; `prints`: shows the report."""
 
-    def __init__(self, arguments, quiet, keeps=False):
-        self.program, self.quiet, self.keeps = find_program(), quiet, keeps
+    def __init__(self, arguments, quiet, keeps=False, prints=True):
+        self.program, self.quiet, self.keeps, self.prints = find_program(), quiet, keeps, prints and not quiet
         self.arguments = [typed_name(self.program), *arguments]
         self.code, self.report, self.message, self.stack, self.interrupted = None, "", "", None, False
 
@@ -244,7 +244,7 @@ class Run:
                                             pass_fds=[*pass_fds, *held])
         except OSError as error:
             raise TuneError(f"cannot start the program rue, {self.program}: {error.strerror}") from error
-        self.out = Relay(self.process.stdout, sys.stdout, not self.quiet, self.keeps)
+        self.out = Relay(self.process.stdout, sys.stdout, self.prints, self.keeps)
         self.errors = Relay(self.process.stderr, sys.stderr, not self.quiet, self.keeps)
 
     def finish(self):

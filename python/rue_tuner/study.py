@@ -76,20 +76,20 @@ def prepare(loader, models, images, epochs, space, count, against=None):
     return make_subject(loader, space, count, images, epochs), steps
 
 
-def perform(words, runner, subject, isolate, quiet, others=(), keeps=False):
+def perform(words, runner, subject, isolate, quiet, others=(), **options):
     """Runs rue with what `words()` returns, once the subject is known, and with the subject's own options. `others`
-    as in Run.attached, `keeps` as in Run."""
+    as in Run.attached, `options` as in Run."""
     with STUDY, ctrl_c_interrupts() as pressed:
         if not isolate:
             examine(subject, pressed)
         arguments = words() + (["--quiet"] if quiet else [])
-        if arguments[0] == "tune" and subject.epochs > 1:
+        if arguments[0] != "check" and subject.epochs > 1:
             arguments += ["--images", str(unseen_job_images(subject) if isolate else subject.job_images())]
         if isolate:
             arguments += ["--runner", isolated_command(subject, runner.steps)]
-        elif arguments[0] == "tune" and subject.drops_last():
+        elif arguments[0] != "check" and subject.drops_last():
             arguments.append("--drop-last")
-        run = Run(arguments, quiet, keeps)
+        run = Run(arguments, quiet, **options)
         run.isolated() if isolate else run.attached(runner, pressed, others)
         return run
 

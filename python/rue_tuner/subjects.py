@@ -107,9 +107,8 @@ class Rebuilt(UserLoader):
                            loader.collate_fn, loader.worker_init_fn)
         return " ".join([*(describe(part) for part in parts if part is not None), code])
 
-    def baseline(self):
-        """The knobs of the caller's own loader, as --baseline takes them; None if they are not searched."""
-        return self.baseline_of(batch_size=self.batch_size, num_workers=self.inner.num_workers)
+    def own_config(self):
+        return dict(batch_size=self.batch_size, num_workers=self.inner.num_workers, pin_memory=self.inner.pin_memory)
 
 
 def start_method():
@@ -194,9 +193,6 @@ class Factory(UserLoader):
 
     def identity(self):
         return f"{self.title()} {self.images} {fingerprint(self.factory)}"
-
-    def baseline(self):
-        return None
 
 
 def make_subject(loader, space=None, count=None, images=None, epochs=1):

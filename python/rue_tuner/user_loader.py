@@ -156,6 +156,20 @@ class UserLoader(Subject):
         return dict(status="ok", images=self.images, bytes=0, digest=self.digest(), cache="as-is",
                     note="; ".join(self.notes) or None)
 
+    def own_config(self):
+        """The knobs that the caller's loader has; None for a factory, which has none of its own."""
+        return None
+
+    def keep_as_it_is(self):
+        """Measures the caller's own configuration, and no other."""
+        own = self.own_config()
+        self.space = {name: [own.get(name, values[0])] for name, values in self.space.items()}
+
+    def baseline(self):
+        """The caller's own configuration as --baseline takes it; None if it is not searched."""
+        own = self.own_config()
+        return own and self.baseline_of(batch_size=own["batch_size"], num_workers=own["num_workers"])
+
     def baseline_of(self, **config):
         """These knobs as --baseline takes them; None if they are not searched."""
         searched = all(value in self.space[name] for name, value in config.items())

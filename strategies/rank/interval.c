@@ -210,6 +210,18 @@ bool rue_speedup_find(const struct rue_cost_matrix *matrix, const struct rue_sel
     return true;
 }
 
+struct rue_speedup rue_speedup_of_pairs(const double *ratios, size_t count, double confidence)
+{
+    double sum = 0, squares = 0;
+    for (size_t i = 0; i < count; i++) sum += log(ratios[i]);
+    double mean = sum / (double)count;
+    for (size_t i = 0; i < count; i++) squares += pow(log(ratios[i]) - mean, 2);
+    if (count < 2) return (struct rue_speedup){.ratio = exp(mean)};
+    double half =
+        t_quantile(count - 1, (1 + confidence) / 2) * sqrt(squares / (double)(count - 1) / (double)count);
+    return (struct rue_speedup){confidence, exp(mean), exp(mean - half), exp(mean + half)};
+}
+
 bool rue_speedup_is_proven(const struct rue_speedup *gain)
 {
     return gain->confidence > 0 && gain->low > 1;

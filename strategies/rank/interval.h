@@ -53,6 +53,10 @@ struct rue_speedup {
 bool rue_speedup_find(const struct rue_cost_matrix *matrix, const struct rue_selection *selection,
                       size_t candidate, size_t baseline, double confidence, struct rue_speedup *out);
 
+/* The speed-up from `count` pairs, at least one, of which ratios[i] is the time before over the time after:
+ * the geometric mean, and Student's interval of the mean of logarithms. One pair has no interval. */
+struct rue_speedup rue_speedup_of_pairs(const double *ratios, size_t count, double confidence);
+
 /* Whether the interval of the speed-up lies above 1. */
 bool rue_speedup_is_proven(const struct rue_speedup *gain);
 

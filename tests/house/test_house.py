@@ -193,11 +193,12 @@ def test_commands_read_only_options_that_they_have():
     shared = dict(re.findall(r'#define (RUE_\w+)(?:\([^)]*\))?[\s\\]*"([a-z-]+)"', rows))
     workload = re.findall(r'"([a-z-]+)",\s+(?:"[A-Z]+"|NULL)', (ROOT / "engine/knobs/workload.h").read_text())
     texts = {path: path.read_text() for path in sources("tuner/commands", ".c")}
-    study = next(texts.pop(path) for path in list(texts) if path.name == "study_command.c")
+    study, subject = (texts.pop(ROOT / f"tuner/commands/{name}.c") for name in ("study_command", "subject_options"))
+    shared_by = {"rue_study_command_": study + subject, "rue_subject_options_": subject}
     for path, text in texts.items():
         own = set(re.findall(r'"([a-z-]+)",\s+RUE_OPTION_', text)) | {shared.get(name) for name in re.findall(r"RUE_\w+", text)}
         own |= set(workload if "_OPTION_ROWS" in text else [])
-        read = set(re.findall(r'rue_options_(?!show|find)\w+\(options,\s*"([a-z-]+)"', text + study * ("rue_study_command_" in text)))
+        read = set(re.findall(r'rue_options_(?!show|find)\w+\(options,\s*"([a-z-]+)"', text + "".join(more for prefix, more in shared_by.items() if prefix in text)))
         assert read <= own, f"{path.relative_to(ROOT)}: {read - own}"
 
 

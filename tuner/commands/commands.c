@@ -5,23 +5,13 @@
 #include "program_name.h"
 #include "suggest.h"
 
-const struct rue_command *const rue_commands[] = {&rue_command_tune,
-                                                  &rue_command_compare,
-                                                  &rue_command_scale,
-                                                  &rue_command_prepare,
-                                                  &rue_command_inspect,
-                                                  &rue_command_analyze,
-                                                  &rue_command_check,
-                                                  &rue_command_show,
-                                                  &rue_command_report,
-                                                  &rue_command_why,
-                                                  &rue_command_diff,
-                                                  &rue_command_list,
-                                                  &rue_command_models,
-                                                  &rue_command_augment,
-                                                  &rue_command_calibrate,
-                                                  &rue_command_runner,
-                                                  NULL};
+const struct rue_command *const rue_commands[] = {
+    &rue_command_tune,      &rue_command_compare,  &rue_command_scale,
+    &rue_command_prepare,   &rue_command_inspect,  &rue_command_analyze,
+    &rue_command_check,     &rue_command_headroom, &rue_command_show,
+    &rue_command_report,    &rue_command_why,      &rue_command_diff,
+    &rue_command_list,      &rue_command_models,   &rue_command_augment,
+    &rue_command_calibrate, &rue_command_runner,   NULL};
 
 static rue_status fail_option(const char *name, rue_error *error)
 {

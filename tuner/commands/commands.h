@@ -14,6 +14,7 @@ extern const struct rue_command rue_command_prepare;
 extern const struct rue_command rue_command_inspect;
 extern const struct rue_command rue_command_analyze;
 extern const struct rue_command rue_command_check;
+extern const struct rue_command rue_command_headroom;
 extern const struct rue_command rue_command_show;
 extern const struct rue_command rue_command_report;
 extern const struct rue_command rue_command_why;

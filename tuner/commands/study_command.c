@@ -4,10 +4,9 @@
 #include <string.h>
 
 #include "data_advice.h"
-#include "data_options.h"
-#include "deployment_options.h"
 #include "plan.h"
 #include "plan_text.h"
+#include "subject_options.h"
 #include "suspension.h"
 #include "terminal.h"
 
@@ -87,26 +86,13 @@ static void show_plan(const struct rue_study *study, const struct rue_options *o
 rue_status rue_study_command_read(const struct rue_options *options, struct rue_study_goal *goal,
                                   rue_error *error)
 {
-    goal->data.count = (size_t)rue_options_argument_count(options);
-    goal->data.paths = rue_options_arguments(options);
-    goal->models.device = rue_options_text(options, "device");
-    goal->models.names = rue_options_text(options, "model");
-    goal->job.images = rue_options_number(options, "images");
     goal->search.budget = rue_options_budget(options, "budget");
-    goal->loader.trial_timeout_ns = rue_options_number(options, "trial-timeout");
-    goal->loader.memory_bytes = rue_options_number(options, "max-memory");
-    goal->loader.workload = rue_workload_from_options(options);
     goal->output.folder = rue_options_text(options, "out");
     goal->output.dry_run = rue_options_flag(options, "dry-run");
     goal->output.fresh = rue_options_flag(options, "fresh") && !goal->output.dry_run;
-    goal->output.command_line = rue_options_command_line(options);
     if (goal->output.dry_run && rue_options_flag(options, "json"))
         return rue_fail(error, RUE_USAGE, "--dry-run prints the plan as text: remove --json");
-    rue_status status = rue_deployment_read(options, goal->data.count, &goal->loader.deployment, error);
-    if (status == RUE_OK) status = rue_runner_address_read(options, &goal->loader.runner, error);
-    if (status == RUE_OK) status = rue_knob_choices_read(options, &goal->space.knobs, error);
-    if (status == RUE_OK) status = rue_workload_settle(options, &goal->loader.workload, error);
-    return status == RUE_OK ? rue_data_options_keys(options, &goal->data.keys, error) : status;
+    return rue_subject_options_read(options, goal, error);
 }
 
 rue_status rue_study_command_run(const struct rue_study_goal *goal, const struct rue_options *options,

@@ -15,7 +15,7 @@ import wording
 from conftest import HANG_S, PROGRAM, ROOT, clean_environment
 
 SHELL = ROOT / "tuner" / "shell"
-COMMANDS = {"tune", "compare", "scale", "prepare", "inspect", "analyze", "check", "show", "report", "why", "diff", "list", "models", "augment", "calibrate", "runner"}
+COMMANDS = {"tune", "compare", "scale", "prepare", "inspect", "analyze", "check", "headroom", "show", "report", "why", "diff", "list", "models", "augment", "calibrate", "runner"}
 
 CASES = {
     "a_command": ("rue tu", {"tune"}),

@@ -1,0 +1,127 @@
+"""Whether loading limits a job: headroom() of loops whose truth is roughly known, and watch() of a loop as it is."""
+import time
+
+import pytest
+
+torch = pytest.importorskip("torch", reason="PyTorch is not installed (python3-torch)")
+import rue_tuner as rue  # noqa: E402
+from rue_tuner import limits  # noqa: E402
+from torch.utils.data import DataLoader, Dataset  # noqa: E402
+from virtual_gpu import VirtualGpu  # noqa: E402
+
+
+class Slow(Dataset):
+    def __init__(self, item_s, images=32):
+        self.item_s, self.images = item_s, images
+
+    def __len__(self):
+        return self.images
+
+    def __getitem__(self, index):
+        time.sleep(self.item_s)
+        return torch.full((2,), float(index))
+
+
+def slow_step(batch):
+    time.sleep(0.05)
+
+
+def quick_step(batch):
+    time.sleep(0.001)
+
+
+@pytest.mark.parametrize("workers", [0, 1])
+def test_a_slow_loader_costs_nearly_all(workers, capsys):
+    found = rue.headroom(DataLoader(Slow(0.01), batch_size=8, num_workers=workers), quick_step, budget="4s")
+    assert found.loss_ratio > 0.5 and found.speedup_ratio > 2  # 80 ms a batch, against 1 ms
+    assert found.interval[0] <= found.loss_ratio <= found.interval[1]
+    assert found.document["config"]["batch_size"] == 8 and found.document["config"]["num_workers"] == workers
+    assert found.models[0]["model"] == "quick_step" and found.document["images"] == 32
+    assert found.models[0]["limit"] == "no workers" or workers
+    assert str(found) in capsys.readouterr().out
+
+
+def test_a_slow_step_leaves_little(capsys):
+    found = rue.headroom(DataLoader(Slow(0, images=160), batch_size=8), {"mine": slow_step}, budget="6s", quiet=True)
+    assert found.loss_ratio < 0.5 and capsys.readouterr().out == ""  # nothing but overheads, on a machine that may be busy
+
+
+def test_an_epoch_of_one_batch():
+    found = rue.headroom(DataLoader(Slow(0.01, images=3), batch_size=8), quick_step, budget="2s", quiet=True)
+    assert 0 <= found.loss_ratio < 1 and found.document["images"] == 3
+
+
+def test_a_factory_and_a_step_that_fails():
+    with pytest.raises(TypeError, match="not a factory"):
+        rue.headroom(lambda batch_size, num_workers: None, quick_step)
+
+    def fails(batch):
+        raise RuntimeError("bad step")
+    with pytest.raises(rue.TuneError, match="bad step"):
+        rue.headroom(DataLoader(Slow(0), batch_size=8), fails, budget="2s", quiet=True)
+
+
+@pytest.fixture
+def gpu(monkeypatch):
+    """A clock that only work moves."""
+    gpu = VirtualGpu()
+    monkeypatch.setattr(limits, "now", lambda: gpu.now_ns)
+    return gpu
+
+
+class Batches:
+    """Four batches, each after 30 ms."""
+
+    def __init__(self, gpu):
+        self.gpu = gpu
+
+    def __iter__(self):
+        for number in range(4):
+            self.gpu.pass_time(30)
+            yield number
+
+
+def test_a_loop_is_watched_in_place(gpu):
+    loader = Batches(gpu)
+    with rue.watch(loader) as watch:
+        for epoch in range(2):
+            assert [gpu.pass_time(10) or batch for batch in loader] == [0, 1, 2, 3]
+    assert type(loader) is Batches and isinstance(loader, Batches)
+    assert (watch.batches, watch.late) == (8, 6)
+    assert watch.waited_s == pytest.approx(0.24) and watch.elapsed_s == pytest.approx(0.32) and watch.first_s == pytest.approx(0.06)
+    assert str(watch) == ("The loop waits for data 75% of 0.3 s: a perfect loader would be 4.00 times as fast. 6 of 8 batches were not ready; "
+                          "the first of each epoch cost 0.1 s in all.")
+    list(loader)  # it is no longer watched
+    assert watch.batches == 8
+
+
+def test_a_loop_that_ends_early_and_one_without_batches(gpu):
+    with rue.watch(Batches(gpu)) as watch:
+        pass
+    assert "No batch" in str(watch)
+    watch = rue.watch(Batches(gpu))
+    for batch in watch:
+        break
+    assert watch.batches == 1 and watch.elapsed_s == pytest.approx(0.03)
+
+
+def test_a_dataloader_keeps_its_type_and_delivers_the_same():
+    loader = DataLoader(Slow(0), batch_size=8, num_workers=1, persistent_workers=True)
+    plain = [batch.tolist() for batch in loader]
+    with rue.watch(loader) as watch:
+        assert [batch.tolist() for batch in loader] == plain and isinstance(loader, DataLoader) and len(loader) == 4
+    assert watch.batches == 4 and type(loader) is DataLoader
+
+
+def test_only_the_time_in_which_a_gpu_is_idle_is_waiting(monkeypatch, gpu):
+    gpu.install(monkeypatch)
+    for batch in (watch := rue.watch(Batches(gpu))):
+        gpu.compute(issue_ms=1, kernel_ms=40)
+    assert watch.waited_s == pytest.approx(0.03)  # before the first batch; then the kernels take longer than a batch
+
+
+@pytest.mark.parametrize("thing, words", [(3, "it is not an iterable"), ([1], "iterate over")])
+def test_what_cannot_be_watched_in_place(thing, words):
+    with pytest.raises(TypeError, match=words), rue.watch(thing):
+        pass
+    assert thing == 3 or list(rue.watch(thing)) == [1]
