@@ -134,6 +134,12 @@ class Result:
         body = "".join(f"<tr>{''.join(cell(name, row.get(name, '')) for name in names)}</tr>" for row in rows)
         return f"<p>{html.escape(self.sentence())}</p><table><tr>{head}</tr>{body}</table>"
 
+    def log(self, run: Any) -> None:
+        """Logs the configuration, its regret and the sentence to `run`: the module mlflow or a run of it, a run of
+        wandb, or a SummaryWriter of TensorBoard. One that fails is a warning. Raises TypeError for anything else."""
+        from .tracking import log
+        log(self, run)
+
     def save(self, path: Path) -> None:
         """Writes recommendation.json, which `load` and `rue check` read. Raises OSError."""
         documents.write(path, self.document)

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "commands.h"
+#include "export.h"
 #include "json_document.h"
 #include "ranking_options.h"
 #include "record.h"
@@ -24,6 +25,11 @@ static const struct rue_option options_table[] = {
      .more = "Its request, outcome, parts of its time, batches, what was expected of it, and the "
              "command that repeats it. --trials lists the numbers."},
     {"trials", RUE_OPTION_FLAG, NULL, NULL, "print the trials as CSV"},
+    {"as", RUE_OPTION_WORD, "FORMAT", NULL, "print what to paste: torch, trainer, env, ...",
+     .words = rue_export_names, .set_by = RUE_SET_BY_FLAG,
+     .more = "torch, lightning, trainer (TrainingArguments), accelerate, hydra, timm, env, or c (librue). "
+             "Only what was measured, "
+             "and only if the study is decided."},
     {RUE_STUDY_OPTION_JSON},
 };
 
@@ -80,7 +86,11 @@ static rue_status show_record(struct rue_record *record, const struct rue_option
     status = rue_record_findings(record, &rules, &findings, error);
     rue_ranking_rules_close(&rules);
     if (status != RUE_OK) return status;
-    status = (rue_options_given(options, "trial") ? show_trial : report)(record, options, findings, error);
+    if (rue_options_given(options, "as"))
+        status = rue_export_write(findings, (size_t)rue_options_word(options, "as"), stdout, error);
+    else
+        status =
+            (rue_options_given(options, "trial") ? show_trial : report)(record, options, findings, error);
     rue_findings_close(findings);
     return status;
 }
@@ -111,7 +121,8 @@ const struct rue_command rue_command_show = {
         "  rue show rue-out/photos\n"
         "  rue show rue-out/photos --details\n"
         "  rue show rue-out/photos --trial 3\n"
-        "  rue show rue-out/photos --trials > trials.csv\n\n"
+        "  rue show rue-out/photos --trials > trials.csv\n"
+        "  rue show rue-out/photos --as torch\n\n"
         "STUDY is the folder of a study or its study.db. Nothing is written. It also works during a run.",
     .options = options_table,
     .option_count = sizeof options_table / sizeof *options_table,
