@@ -114,11 +114,9 @@ void rue_check_say(struct rue_page *page, const struct rue_check *check)
     }
 }
 
-enum { NAME_BYTES = PATH_MAX + 128 };
-
-static void name_part(const struct rue_checks *checks, size_t part, char out[NAME_BYTES])
+void rue_checks_name(const struct rue_checks *checks, size_t part, char out[RUE_CHECK_NAME_BYTES])
 {
-    rue_findings_name_among(&checks->parts, &checks->parts.variants[part], out, NAME_BYTES);
+    rue_findings_name_among(&checks->parts, &checks->parts.variants[part], out, RUE_CHECK_NAME_BYTES);
 }
 
 static json_t *trials_json(const struct rue_check *check)
@@ -186,8 +184,8 @@ void rue_checks_put(const struct rue_checks *checks, struct rue_page *page)
 {
     for (size_t i = 0; i < checks->count; i++) {
         const struct rue_check *check = &checks->at[i];
-        char name[NAME_BYTES];
-        name_part(checks, i, name);
+        char name[RUE_CHECK_NAME_BYTES];
+        rue_checks_name(checks, i, name);
         rue_page_sentence(page, RUE_LOOK_BOLD, 0);
         rue_say(page, "%s: ", name);
         rue_check_say(page, check);
@@ -237,8 +235,8 @@ json_t *rue_checks_json(const struct rue_checks *checks, bool holds)
 {
     json_t *list = json_array(), *unchecked = json_array();
     for (size_t i = 0; i < checks->count; i++) {
-        char name[NAME_BYTES];
-        name_part(checks, i, name);
+        char name[RUE_CHECK_NAME_BYTES];
+        rue_checks_name(checks, i, name);
         rue_json_push(&list, check_json(name, &checks->at[i]));
         if (checks->at[i].findings.verdict == RUE_RECHECK_UNTRIED)
             rue_json_push(&unchecked, rue_json_text(name));

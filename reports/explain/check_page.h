@@ -3,6 +3,7 @@
 #define RUE_CHECK_PAGE_H
 
 #include <jansson.h>
+#include <limits.h>
 
 #include "findings.h"
 #include "interval.h"
@@ -33,6 +34,10 @@ struct rue_checks {
     size_t count;              /* parts that were checked, the first ones */
     struct rue_check *at;      /* [count] */
 };
+
+/* The name of a part's data. */
+enum { RUE_CHECK_NAME_BYTES = PATH_MAX + 128 };
+void rue_checks_name(const struct rue_checks *checks, size_t part, char out[RUE_CHECK_NAME_BYTES]);
 
 /* Whether other programs used the machine, or its speed changed. */
 bool rue_check_is_disturbed(const struct rue_check *check);

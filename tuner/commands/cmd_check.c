@@ -3,8 +3,10 @@
 #include <stdlib.h>
 
 #include "check.h"
+#include "check_junit.h"
 #include "deployment_options.h"
 #include "json_document.h"
+#include "output.h"
 #include "recommendation_file.h"
 #include "shell_quote.h"
 #include "study_options.h"
@@ -19,6 +21,11 @@ static const struct rue_option options_table[] = {
     {RUE_OPTION_LISTEN},
     {RUE_OPTION_LAUNCH_TIMEOUT},
     {"budget", RUE_OPTION_DURATION, "TIME", "30s", "time for the whole check", .set_by = RUE_SET_BY_FLAG},
+    {"max-regret", RUE_OPTION_PERCENTAGE, "SHARE", NULL, "regret that may be lost, such as 3% [the bound]",
+     .min = 1, .max = 10000, .set_by = RUE_SET_BY_FLAG,
+     .more = "The recommendation holds unless another configuration is better by more."},
+    {"junit", RUE_OPTION_OUTPUT, "FILE", NULL, "also write the result as JUnit XML, for CI",
+     .set_by = RUE_SET_BY_FLAG, .group = RUE_GROUP_OUTPUT},
     {RUE_STUDY_OPTION_TRIAL_TIMEOUT},
     {RUE_STUDY_OPTION_MAX_MEMORY},
     {RUE_OPTION_RANK},
@@ -39,6 +46,7 @@ static rue_status check_all(const struct rue_options *options, struct rue_recomm
                                       rue_options_number(options, "budget") / (checkable ? checkable : 1),
                                   .trial_timeout_ns = rue_options_number(options, "trial-timeout"),
                                   .memory_bytes = rue_options_number(options, "max-memory"),
+                                  .max_regret_ratio = rue_options_ratio(options, "max-regret"),
                                   .command_line = rue_options_command_line(options),
                                   .progress = progress};
     rue_status status = rue_deployment_read(options, 1, &goal.deployment, error);
@@ -78,10 +86,17 @@ static rue_status judge(const struct rue_checks *checks, rue_error *error)
                     rue_shell_word(checks->path, word));
 }
 
-static rue_status show_checks(const struct rue_checks *checks, bool json, bool holds, rue_error *error)
+static rue_status show_checks(const struct rue_checks *checks, const struct rue_options *options, bool holds,
+                              rue_error *error)
 {
     struct rue_page page = {0};
-    if (json) return rue_json_write(rue_checks_json(checks, holds), stdout, error);
+    const char *junit = rue_options_text(options, "junit");
+    rue_status status = junit ? rue_output_write_file("--junit", junit, RUE_CHECK_JUNIT_MARK,
+                                                      rue_checks_write_junit, checks, error)
+                              : RUE_OK;
+    if (status != RUE_OK) return status;
+    if (rue_options_flag(options, "json"))
+        return rue_json_write(rue_checks_json(checks, holds), stdout, error);
     rue_checks_put(checks, &page);
     return rue_terminal_show(&page, 0, error);
 }
@@ -89,7 +104,10 @@ static rue_status show_checks(const struct rue_checks *checks, bool json, bool h
 static rue_status run_check(const struct rue_options *options, rue_error *error)
 {
     struct rue_recommendation *earlier;
-    rue_status status = rue_recommendation_read(rue_options_arguments(options)[0], &earlier, error);
+    const char *junit = rue_options_text(options, "junit");
+    rue_status status = junit ? rue_output_check_file("--junit", junit, RUE_CHECK_JUNIT_MARK, error) : RUE_OK;
+    if (status != RUE_OK) return status;
+    status = rue_recommendation_read(rue_options_arguments(options)[0], &earlier, error);
     if (status != RUE_OK) return status;
     struct rue_variant_findings *parts = calloc(earlier->count + 1, sizeof *parts);
     struct rue_checks checks = {.path = earlier->path,
@@ -103,8 +121,7 @@ static rue_status run_check(const struct rue_options *options, rue_error *error)
                                 : rue_fail_memory(error, "a check", earlier->count);
     rue_progress_close(&progress);
     rue_status judged = status == RUE_OK ? judge(&checks, &verdict) : status;
-    if (status == RUE_OK)
-        status = show_checks(&checks, rue_options_flag(options, "json"), judged == RUE_OK, error);
+    if (status == RUE_OK) status = show_checks(&checks, options, judged == RUE_OK, error);
     if (status == RUE_OK && judged != RUE_OK) status = rue_fail(error, judged, "%s", verdict.message);
     free(parts);
     free(checks.at);
@@ -119,7 +136,8 @@ const struct rue_command rue_command_check = {
     .details =
         "  rue check rue-out/photos/recommendation.json\n"
         "  rue check rue-out/photos\n"
-        "  rue check recommendation.json photos/ --json\n\n"
+        "  rue check recommendation.json photos/ --json\n"
+        "  rue check rue-out/photos --max-regret 3% --junit check.xml\n\n"
         "FILE is a recommendation.json, or the folder of a study. Exit code 0: it holds. Exit code 5:\n"
         "it does not hold, or the check was not conclusive. A uniformly slower machine is reported; the\n"
         "recommendation then holds as long as no other configuration seems better.",

@@ -76,7 +76,9 @@ static struct rue_study_goal study_goal(struct checking *checking)
                                  .search.budget.time_ns = goal->budget_ns,
                                  .search.max_first_batch_ns = part->max_first_batch_ns,
                                  .search.epsilon_ratio =
-                                     fmax(least_margin_ratio, part->found.claim.bound_ratio),
+                                     goal->max_regret_ratio > 0
+                                         ? goal->max_regret_ratio
+                                         : fmax(least_margin_ratio, part->found.claim.bound_ratio),
                                  .search.confidence = confidence,
                                  .search.repeats = 1,
                                  .search.rules = ranking_rules(part, checking->weights),

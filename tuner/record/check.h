@@ -12,6 +12,7 @@ struct rue_check_goal {
     struct rue_runner_address runner;
     struct rue_deployment deployment; /* without GPUs, which are as many as the part has */
     uint64_t budget_ns, trial_timeout_ns, memory_bytes;
+    double max_regret_ratio; /* that another configuration may save; 0: the study's bound, at least 0.5 % */
     const char *command_line;
     struct rue_progress *progress;
 };

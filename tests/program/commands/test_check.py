@@ -3,11 +3,12 @@ import json
 import re
 import shutil
 import signal
+from xml.etree import ElementTree
 
 import pytest
 
 import wording
-from conftest import expect_failure, finish, make_table, read_json, wait_until
+from conftest import ROOT, expect_failure, finish, make_table, read_json, wait_until
 
 BATCHES, WORKERS, MODELS = [16, 32, 64, 128], [1, 2, 4, 8], ["ape", "bee", "cow"]
 
@@ -84,6 +85,38 @@ def test_a_recommendation_does_not_hold_if_another_configuration_is_faster(rue, 
     done = check(rue, runner)
     expect_failure(done, 5, "not hold here", "--prior out/recommendation.json")
     assert wording.DOES_NOT_HOLD_HERE in done.stdout or wording.MAY_NOT_HOLD_HERE in done.stdout
+
+
+def test_a_gate_for_ci(rue, runner):
+    tune(rue, runner)
+    done = check(rue, runner, "--junit", "check.xml")
+    assert done.returncode == 0, done.stderr
+    suite = ElementTree.parse(rue.folder / "check.xml").getroot().find("testsuite")
+    assert suite.attrib == dict(name="out/recommendation.json", tests="1", failures="0", skipped="0", errors="0")
+    assert wording.STILL_HOLDS_HERE in suite.find("testcase/system-out").text
+    runner.write(ns_per_image=make_table(MODELS, BATCHES, WORKERS, lambda m, b, w: time_ns(m, b, w) - (b == 16) * 200000))
+    done = check(rue, runner, "--max-regret", "30%")
+    assert done.returncode == 0, done.stderr
+    done = check(rue, runner, "--max-regret", "3%", "--junit", "check.xml")
+    expect_failure(done, 5, "not hold here")
+    suite = ElementTree.parse(rue.folder / "check.xml").getroot().find("testsuite")
+    assert suite.attrib["failures"] == "1" and "not hold here" in suite.find("testcase/failure").attrib["message"]
+
+
+def test_a_file_that_is_not_of_junit_is_not_replaced(rue, runner):
+    tune(rue, runner)
+    (rue.folder / "mine.xml").write_text("<mine/>")
+    expect_failure(check(rue, runner, "--junit", "mine.xml"), 6, "mine.xml")
+    assert (rue.folder / "mine.xml").read_text() == "<mine/>"
+
+
+def test_the_example_for_ci_runs_commands_that_exist(rue):
+    text = (ROOT / "examples/ci/rue-check.yml").read_text()
+    commands = re.findall(r"rue (\w+) .*", text)
+    assert {"check", "headroom", "report"} <= set(commands)
+    for name in ("check", "headroom", "report"):
+        options = set(re.findall(rf"rue {name} .*", text)[-1].split()) & set(re.findall(r"--[a-z-]+", text))
+        assert all(option in rue(name, "--help").stdout for option in options), name
 
 
 def test_a_uniformly_slower_machine_is_reported(rue, runner):
