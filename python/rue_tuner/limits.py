@@ -1,6 +1,11 @@
 """Whether loading limits a job: headroom() measures it, and watch() looks at a loop as it is."""
+import contextlib
+import cProfile
 import json
-from typing import Any, Callable, Dict, Iterable, List, Mapping, Optional, Union
+import os
+import pstats
+import re
+from typing import Any, Callable, Dict, Iterable, List, Mapping, Optional, Tuple, Union
 
 from . import random_state
 from .gpu_clock import GpuClock
@@ -9,7 +14,37 @@ from .serve import Runner
 from .study import check_caller, failure, knob_words, model_words, perform, prepare
 from .subjects import Factory
 
+PROFILE_NS, SMALL_SHARE = 2 * 10**9, 0.05
 LATE_NS = 10**6  # a batch that comes later was not ready
+
+
+def profile_loading(subject):
+    """[(share, function)] of where loading a batch spends its time without workers, largest first; [] if that is not
+    known: some loaders need workers, and rue's own runs no Python."""
+    profile, shares = cProfile.Profile(), []
+    with contextlib.suppress(Exception):
+        loading = subject.load({**subject.default_config(), "num_workers": 0}, None)
+        end = now() + PROFILE_NS
+        profile.enable()
+        try:
+            for _ in loading.loader[0]:
+                if now() > end:
+                    break
+        finally:
+            profile.disable()
+        times = {where: entry[2] for where, entry in pstats.Stats(profile).stats.items()}  # type: ignore[attr-defined]
+        shares = [(time_s / sum(times.values()), name(*where)) for where, time_s in times.items()]
+    return sorted(shares, reverse=True)
+
+
+def name(file, line, function):
+    """As a user knows it: decode of ImagingDecoder, resize in functional.py."""
+    method = re.match(r"<method '(.*)' of '(.*)' objects>", function)
+    if method:
+        return f"{method[1]} of {method[2]}"
+    if file == "~":
+        return function.strip("<>").removeprefix("built-in method ")
+    return f"{function} in {os.path.basename(file)}"
 
 
 class Headroom:
@@ -19,6 +54,7 @@ class Headroom:
     speedup_ratio how many times as fast a perfect loader would be
     interval      (low, high) of loss_ratio, at 95 % confidence; None: unknown
     models        a dict for each model, as `models` of `rue headroom --json`
+    profile       [(share, function)]: where loading without workers spends its time; [] where that is not known
     document      all of it
     """
 
@@ -28,6 +64,7 @@ class Headroom:
         worst = max(self.models, key=lambda row: row["loss_ratio"])
         self.loss_ratio: float = worst["loss_ratio"]
         self.speedup_ratio: float = worst["perfect_speedup_ratio"]
+        self.profile: List[Tuple[float, str]] = document["profile"]
         self.interval = (worst["loss_low_ratio"], worst["loss_high_ratio"]) if worst["confidence"] else None
 
     def __str__(self) -> str:
@@ -72,9 +109,14 @@ def headroom(
                 *knob_words(subject)]
     with random_state.kept():
         run = perform(words, runner, subject, False, quiet, prints=False)
-    if run.code:
-        raise failure(run, runner)
-    result = Headroom(json.loads(run.report))
+        if run.code:
+            raise failure(run, runner)
+        document = json.loads(run.report)
+        document["profile"] = profile_loading(subject) if subject.name == "torch" else []
+    largest = [f"{100 * share:.0f} % {what}" for share, what in document["profile"][:3] if share > SMALL_SHARE]
+    if largest and document["models"][0]["limit"] != "nothing":
+        document["sentences"].insert(2, f"Where a loader without workers spends its time: {', '.join(largest)}.")
+    result = Headroom(document)
     if not quiet:
         print(result)
     return result
@@ -112,8 +154,8 @@ class Watch:
             return "No batch was loaded while the loader was watched."
         share = min(1.0, self.waited_s / self.elapsed_s)
         gain = f": a perfect loader would be {1 / (1 - share):.2f} times as fast" if share < 1 else ""
-        return (f"The loop waits for data {share:.0%} of {self.elapsed_s:.1f} s{gain}. {self.late} of {self.batches} "
-                f"batches were not ready; the first of each epoch cost {self.first_s:.1f} s in all.")
+        return (f"The loop waits for data {100 * share:.0f} % of {self.elapsed_s:.1f} s{gain}. {self.late} of "
+                f"{self.batches} batches were not ready; the first of each epoch cost {self.first_s:.1f} s in all.")
 
     def __enter__(self) -> "Watch":
         kind, watch = type(self.loader), self

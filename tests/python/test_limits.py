@@ -41,6 +41,13 @@ def test_a_slow_loader_costs_nearly_all(workers, capsys):
     assert str(found) in capsys.readouterr().out
 
 
+def test_where_loading_spends_its_time_is_said():
+    found = rue.headroom(DataLoader(Slow(0.01), batch_size=8, num_workers=1), quick_step, budget="2s", quiet=True)
+    share, function = found.profile[0]
+    assert function == "time.sleep" and 0.5 < share <= 1 and "% time.sleep" in str(found)
+    assert sum(share for share, _ in found.profile) == pytest.approx(1)
+
+
 def test_a_slow_step_leaves_little(capsys):
     found = rue.headroom(DataLoader(Slow(0, images=160), batch_size=8), {"mine": slow_step}, budget="6s", quiet=True)
     assert found.loss_ratio < 0.5 and capsys.readouterr().out == ""  # nothing but overheads, on a machine that may be busy
@@ -89,7 +96,7 @@ def test_a_loop_is_watched_in_place(gpu):
     assert type(loader) is Batches and isinstance(loader, Batches)
     assert (watch.batches, watch.late) == (8, 6)
     assert watch.waited_s == pytest.approx(0.24) and watch.elapsed_s == pytest.approx(0.32) and watch.first_s == pytest.approx(0.06)
-    assert str(watch) == ("The loop waits for data 75% of 0.3 s: a perfect loader would be 4.00 times as fast. 6 of 8 batches were not ready; "
+    assert str(watch) == ("The loop waits for data 75 % of 0.3 s: a perfect loader would be 4.00 times as fast. 6 of 8 batches were not ready; "
                           "the first of each epoch cost 0.1 s in all.")
     list(loader)  # it is no longer watched
     assert watch.batches == 8
