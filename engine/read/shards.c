@@ -465,7 +465,7 @@ static rue_status open_cursor(struct rue_index *index, const struct rue_source_o
     if (!options->sequential)
         return rue_fail(error, RUE_DATA,
                         "%s is compressed, so its items cannot be read in random order: decompress it, or "
-                        "convert it with 'rue prepare'",
+                        "convert it with rue prepare",
                         rue_files_path(index->files, 0));
     struct cursor *cursor = index->state = calloc(1, sizeof *cursor);
     if (!cursor) return rue_fail_memory(error, "reading shards", sizeof *cursor);

@@ -64,7 +64,7 @@ static rue_status detect_format(const char *path, const struct rue_source_ops **
     bool pattern = rue_shards_is_pattern(path);
     if (!pattern && stat(path, &info) != 0)
         return rue_fail(error, rue_source_failure(errno), "cannot open %s: %s%s", path, strerror(errno),
-                        rue_advice_or(errno, "; give a folder of images, or what 'rue prepare' wrote"));
+                        rue_advice_or(errno, "; give a folder of images, or what rue prepare wrote"));
     for (size_t i = 0; rue_source_formats[i]; i++) {
         bool matches = false;
         if (pattern && !rue_source_formats[i]->has_patterns) continue;
@@ -73,7 +73,7 @@ static rue_status detect_format(const char *path, const struct rue_source_ops **
         if (matches) return *out = rue_source_formats[i], RUE_OK;
     }
     return rue_fail(error, RUE_DATA,
-                    "%s has an unknown format: give a folder of images, what 'rue prepare' wrote, or a "
+                    "%s has an unknown format: give a folder of images, what rue prepare wrote, or a "
                     "CSV file that is not compressed and named .csv",
                     path);
 }

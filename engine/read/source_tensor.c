@@ -62,7 +62,7 @@ static const char *header_fault(const struct rue_tensor_header *h)
 
 static rue_status fail_remake(const struct rue_index *index, const char *why, rue_error *error)
 {
-    return rue_fail(error, RUE_DATA, "%s: %s; make it again with 'rue prepare'",
+    return rue_fail(error, RUE_DATA, "%s: %s; make it again with rue prepare",
                     rue_files_path(index->files, 0), why);
 }
 
@@ -77,7 +77,7 @@ static rue_status read_header(struct rue_index *index, struct rue_tensor_header 
     if (h->file_bytes != bytes)
         return rue_fail(error, RUE_DATA,
                         "%s: it ends at byte %" PRIu64 ", but its header says byte %" PRIu64
-                        "; make it again with 'rue prepare'",
+                        "; make it again with rue prepare",
                         rue_files_path(index->files, 0), bytes, h->file_bytes);
     const uint32_t shape[] = {h->channels, h->height, h->width};
     memcpy(index->shape, shape, sizeof shape);
@@ -115,7 +115,7 @@ static rue_status add_texts(struct rue_index *index, const char *text, uint64_t 
     rue_status status = RUE_OK;
     for (; status == RUE_OK && count > 0; at += strlen(at) + 1, count--) {
         if (at >= end)
-            return rue_fail(error, RUE_DATA, "%s: class names are missing; make it again with 'rue prepare'",
+            return rue_fail(error, RUE_DATA, "%s: class names are missing; make it again with rue prepare",
                             rue_files_path(index->files, 0));
         status = rue_index_add_class(index, at, strlen(at), error);
     }
@@ -135,13 +135,13 @@ static rue_status read_tables(struct rue_index *index, const struct rue_tensor_h
     if (crc != h->index_crc)
         return rue_fail(error, RUE_DATA,
                         "%s: its index (labels, checksums, class names) is damaged from byte %" PRIu64
-                        "; make it again with 'rue prepare'",
+                        "; make it again with rue prepare",
                         rue_files_path(index->files, 0), h->labels_offset);
     for (uint64_t i = 0; i < index->count; i++)
         if (index->labels[i] < -1 || (h->class_count && (uint32_t)index->labels[i] >= h->class_count))
             return rue_fail(error, RUE_DATA,
                             "%s: the label of record %" PRIu64 " is not a class; make it again with "
-                            "'rue prepare'",
+                            "rue prepare",
                             rue_files_path(index->files, 0), i);
     return add_texts(index, texts, h->file_bytes - h->classes_offset, h->class_count, error);
 }
@@ -181,7 +181,7 @@ const struct rue_source_ops rue_source_tensor = {
     .format = "tensor",
     .has_mode = {[RUE_PREPROCESSED] = true},
     .can_map = true,
-    .help = "one packed file of preprocessed images, made by 'rue prepare'",
+    .help = "one packed file of preprocessed images, made by rue prepare",
     .probe = probe_tensor,
     .open = open_tensor,
     .verify = verify_record,

@@ -26,7 +26,7 @@ INTERRUPTED_LINE = '{"op": "interrupted"}\n'  # rank 0 adds it to those of rue, 
 BUNDLED = pathlib.Path(__file__).with_name("bin") / "rue"
 STUDY = threading.Lock()  # held while this process runs a study, or is the runner of one
 # What rue says of its next run
-AGAIN = re.compile(r"run the same (?:command|'rue tune')(?: again)?(?P<continues> to continue)?"
+AGAIN = re.compile(r"(?:run the same command(?: again)?|tune again with the same options)(?P<continues> to continue)?"
                    r"(?P<budget>, or raise --budget)?")
 KEPT = re.compile(r"(?<=some space and )run again(; all stored trials are kept)")
 

@@ -128,13 +128,13 @@ def test_advice_about_a_refused_store_names_only_that_store(rue):
     (rue.folder / "out/study.db").write_bytes(b"no store" * 1000)
     (rue.folder / "t.csv").write_text("batch_size,num_workers,time_s\n32,1,5\n")
     for words in (["show", "out"], ["tune", "--table", "t.csv", "--out", "out", "--quiet"]):
-        line = expect_failure(rue(*words), 6, "not a store of rue: move out/study.db away, or run 'rue tune' with --fresh")
+        line = expect_failure(rue(*words), 6, "not a store of rue: move out/study.db away, or tune again with --fresh")
         assert "tune --fresh" not in line
 
 
 def test_advice_is_to_delete_the_row_or_move_the_store(study):
     run_sql(study.copy(), ROWS["time"])
-    study.expect_refused("delete that row, or move ", "study.db away, or run 'rue tune' with --fresh")
+    study.expect_refused("delete that row, or move ", "study.db away, or tune again with --fresh")
 
 
 def test_a_flipped_bit_in_a_value_is_named(study):

@@ -118,6 +118,17 @@ def test_the_pages_use_plain_words():
     assert not found, "\n".join(found)
 
 
+@pytest.mark.quick
+def test_a_command_in_quotes_names_the_program_as_it_runs_here():
+    """By rue_program_name(): the shell may know no "rue". Help texts are the exception, as help.c puts the name in."""
+    helps = re.compile(r"tuner/(commands/(cmd_\w+|help)\.c|options/\w+\.h)")
+    found = [f"{path.relative_to(ROOT)}:{line}: {text}" for path in SOURCES if not helps.fullmatch(str(path.relative_to(ROOT)))
+             for line, kind, text in c_texts(path) if kind == "string" and re.search(r"['`]rue ", text)]
+    calls = re.compile(r"\b(rue_fail|rue_say|rue_terminal_print|rue_progress_note)\([^;]*?['`]rue [^;]*;", re.S)
+    found += [f"{path.relative_to(ROOT)}: {match.group()}" for path in SOURCES for match in calls.finditer(path.read_text())]
+    assert not found, "\n".join(found)
+
+
 if __name__ == "__main__":
     wanted = tuple(str((ROOT / name).resolve()) for name in sys.argv[1:]) or (str(ROOT),)
     lines = [words for path in [*SOURCES, *PAGES] if str(path).startswith(wanted)

@@ -20,8 +20,8 @@ static const struct rue_option options_table[] = {
     {RUE_RANKING_SET_EPSILON("2%", "")},
     {"study", RUE_OPTION_OUTPUT, "DIR", NULL, "folder to make a study of the table, for rue show",
      .set_by = RUE_SET_BY_USER,
-     .more = "The study holds all rows as trials. 'rue report DIR' then writes its page, and "
-             "'rue show DIR' shows one trial."},
+     .more = "The study holds all rows as trials. rue report then writes its page, and "
+             "rue show --trial shows one trial."},
     {RUE_STUDY_OPTION_JSON},
     {"quiet", RUE_OPTION_FLAG, NULL, NULL, "print no notes about skipped rows"},
 };
@@ -42,9 +42,9 @@ static void report_skipped(const struct rue_table *table)
     if (table->truncated)
         rue_terminal_print(
             stderr,
-            "%s: skipped trials: %zu, shorter than the job. Only their study has the batch times to "
-            "predict it: use '%s show STUDY'",
-            table->name, table->truncated, rue_program_name());
+            "%s: skipped trials: %zu, shorter than the job. rue show can rank them, from the folder of their "
+            "study",
+            table->name, table->truncated);
 }
 
 static rue_status analyze(const struct rue_table *table, const struct rue_options *options, rue_error *error)

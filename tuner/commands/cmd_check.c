@@ -80,9 +80,8 @@ static rue_status judge(const struct rue_checks *checks, rue_error *error)
         return rue_fail(error, RUE_INCONCLUSIVE,
                         "it is unclear whether %s holds here: check again when the machine is idle",
                         checks->path);
-    return rue_fail(error, RUE_INCONCLUSIVE,
-                    "%s %s hold here: run 'rue tune' again, with --prior %s to start from it", checks->path,
-                    confirmed + unclear == checked ? "may not" : "does not",
+    return rue_fail(error, RUE_INCONCLUSIVE, "%s %s hold here: tune again, with --prior %s to start from it",
+                    checks->path, confirmed + unclear == checked ? "may not" : "does not",
                     rue_shell_word(checks->path, word));
 }
 

@@ -14,7 +14,7 @@
 static const struct rue_option options_table[] = {
     {"device", RUE_OPTION_TEXT, "NAME", "rtx-a5000", "device, such as h100 or h100:bf16",
      .more = "h100:bf16 is another precision, host:2 computes on 2 CPU threads, and FILE.json is a "
-             "device table from 'rue calibrate'."},
+             "device table from rue calibrate."},
     {"batch-size", RUE_OPTION_LIST, "LIST", "1,32,128,512", "batch sizes", .set_by = RUE_SET_BY_FLAG},
     {"devices", RUE_OPTION_FLAG, NULL, NULL, "list the devices"},
     {RUE_STUDY_OPTION_JSON},
@@ -60,7 +60,7 @@ static rue_status open_device(struct rue_model_list *list, struct rue_device_tab
     list->measured = table;
     rue_status status = rue_device_table_read(list->device, table, error);
     if (status != RUE_OK || table->count) return status;
-    return rue_fail(error, RUE_USAGE, "--device: %s lists no models; write it again with 'rue calibrate'",
+    return rue_fail(error, RUE_USAGE, "--device: %s lists no models; write it again with rue calibrate",
                     list->device);
 }
 

@@ -1,6 +1,7 @@
 #include "commands.h"
 
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -8,6 +9,8 @@
 #include "data_advice.h"
 #include "data_options.h"
 #include "prepare.h"
+#include "program_name.h"
+#include "shell_quote.h"
 #include "study_options.h"
 #include "units.h"
 
@@ -134,6 +137,20 @@ static int word_or_default(const struct rue_options *options, const char *option
     return rue_options_text(options, option) ? rue_options_word(options, option) : fallback;
 }
 
+/* Of a source and a destination only `path` was given. */
+static rue_status fail_single(const char *path, rue_error *error)
+{
+    char made[PATH_MAX], from[RUE_SHELL_WORD_BYTES], to[RUE_SHELL_WORD_BYTES];
+    size_t length = strlen(path);
+    if (rue_sink_for_path(path))
+        return rue_fail(error, RUE_USAGE, "give the data to convert before the destination %s", path);
+    while (length > 1 && path[length - 1] == '/') length--;
+    bool named = path[length - 1] != '.' && path[length - 1] != '/';
+    snprintf(made, sizeof made, "%.*s.tensor", named ? (int)length : 4, named ? path : "data");
+    return rue_fail(error, RUE_USAGE, "give a destination after the source: %s prepare %s %s",
+                    rue_program_name(), rue_shell_word(path, from), rue_shell_word(made, to));
+}
+
 static rue_status prepare(const struct rue_options *options, struct rue_progress *progress,
                           struct rue_prepared *done, rue_error *error)
 {
@@ -147,8 +164,7 @@ static rue_status prepare(const struct rue_options *options, struct rue_progress
     if (status != RUE_OK) return status;
     if (photos)
         return rue_prepare_synthetic(photos, seed, rue_options_arguments(options)[0], progress, done, error);
-    if (arguments == 1)
-        return rue_fail(error, RUE_USAGE, "give a source and a destination: rue prepare SRC DST");
+    if (arguments == 1) return fail_single(rue_options_arguments(options)[0], error);
     const char *destination = rue_options_arguments(options)[1];
     const struct rue_sink_ops *named = rue_sink_for_path(destination);
     const char *format = rue_options_text(options, "format");

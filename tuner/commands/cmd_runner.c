@@ -6,7 +6,7 @@
 static const struct rue_option options_table[] = {
     {"connect", RUE_OPTION_FLAG, NULL, NULL, "serve the tuner that launched this rank",
      .set_by = RUE_SET_BY_FLAG,
-     .more = "'rue tune --launch' starts it in each rank, with the address in RUE_TUNER."},
+     .more = "rue tune --launch starts it in each rank, with the address in RUE_TUNER."},
     {RUE_STUDY_OPTION_RUNNER},
     {"dry-run", RUE_OPTION_FLAG, NULL, NULL, "write no index files next to shards"},
 };
@@ -23,7 +23,7 @@ const struct rue_command rue_command_runner = {
     .arguments = "",
     .summary = "Perform trials requested on standard input, as JSON lines.",
     .details =
-        "'rue tune' starts this program to measure. Any program that speaks the same protocol can replace "
+        "rue tune starts this program to measure. Any program that speaks the same protocol can replace "
         "it: rue tune DATA --runner COMMAND.\n\n"
         "  echo '{\"op\":\"hello\"}' | rue runner",
     .options = options_table,

@@ -38,7 +38,7 @@ static void put_other_trials(size_t others, const struct rue_report_style *style
     char text[256];
     snprintf(text, sizeof text,
              "The study also has %zu trial%s of another job, workload, runner, machine or data. "
-             "To see the result, repeat that 'rue tune' command: it measures nothing twice.",
+             "To see the result, repeat that command: it measures nothing twice.",
              others, others == 1 ? "" : "s");
     putchar('\n');
     rue_wrap(stdout, text, style->columns, 0);

@@ -14,7 +14,8 @@ enum {
     GROUPS_FROM = 16,
     DETAILS_BYTES = 2048,
     COMMANDS_MAX = 32,
-    HINT_BYTES = 4 * RUE_SHELL_WORD_BYTES + 256
+    HINT_BYTES = 4 * RUE_SHELL_WORD_BYTES + 256,
+    TEXT_BYTES = DETAILS_BYTES + 5 * RUE_SHELL_WORD_BYTES
 };
 
 /* The next block of a command's details, which start at `*at`: a paragraph, its lines joined, or an example,
@@ -35,34 +36,35 @@ static bool next_block(const char **at, char *out, size_t bytes, bool *example)
     return true;
 }
 
-/* Prints the commands of an example or a hint, which begin with "rue", as they run here. */
-static void show_commands(const char *text, FILE *out)
+/* Copies a text. Its commands, which begin with "rue" in quotes or in an example, become those that run here.
+ */
+static const char *name_commands(const char *text, bool example, char out[TEXT_BYTES])
 {
     static const char name[] = "rue ", before[] = "'|\n";
-    char last = '\n';
-    for (const char *at = text; *at; at++) {
+    char last = example ? '\n' : ' ';
+    size_t used = 0;
+    for (const char *at = text; *at && used < TEXT_BYTES - 1; at++) {
         bool command = strchr(before, last) && strncmp(at, name, strlen(name)) == 0;
         if (*at != ' ') last = *at;
-        if (!command) {
-            fputc(*at, out);
-            continue;
-        }
-        fputs(rue_program_name(), out);
-        at += strlen(name) - 2;
+        if (command) at += strlen(name) - 2;
+        used += (size_t)snprintf(out + used, TEXT_BYTES - used, "%s",
+                                 command ? rue_program_name() : (char[]){*at, 0});
     }
+    return out;
 }
 
 static void show_details(const char *details, int columns, FILE *out)
 {
-    char text[DETAILS_BYTES];
+    char text[DETAILS_BYTES], shown[TEXT_BYTES];
     bool example, after_example = false;
     while (next_block(&details, text, sizeof text, &example)) {
         if (!after_example || !example) fputc('\n', out);
         after_example = example;
+        name_commands(text, example, shown);
         if (example)
-            fputs("  ", out), show_commands(text, out); /* never broken, so that it can be pasted */
+            fprintf(out, "  %s", shown); /* never broken, so that it can be pasted */
         else
-            rue_wrap(out, text, columns, 0);
+            rue_wrap(out, shown, columns, 0);
         fputc('\n', out);
     }
 }
@@ -73,7 +75,7 @@ static void show_option(const struct rue_option *option, bool whole, int columns
     static const char *const notes[] = {[RUE_SET_BY_ALL] = "",
                                         [RUE_SET_BY_USER] = " Not allowed in " RUE_SETTINGS_FILE ".",
                                         [RUE_SET_BY_FLAG] = " Only as a flag."};
-    char label[80], text[640];
+    char label[80], text[640], shown[TEXT_BYTES];
     const char *fallback = option->fallback, *more = option->more, *note = notes[option->set_by];
     snprintf(label, sizeof label, "  --%s%s%s", option->name, option->argument ? " " : "",
              option->argument ? option->argument : "");
@@ -81,7 +83,7 @@ static void show_option(const struct rue_option *option, bool whole, int columns
                         fallback ? fallback : "", fallback ? "]" : "");
     if (whole && (more || *note))
         snprintf(text + used, sizeof text - (size_t)used, ".%s%s%s", more ? " " : "", more ? more : "", note);
-    rue_wrap_item(out, label, text, columns, OPTIONS_AT);
+    rue_wrap_item(out, label, name_commands(text, false, shown), columns, OPTIONS_AT);
     fputc('\n', out);
 }
 
@@ -134,11 +136,13 @@ static void show_items(const char *heading, const char *const *items, int column
 void rue_help_show_examples(FILE *out)
 {
     fputs("rue finds the data loader configuration that is good for all your models.\n\n", out);
-    show_commands("  rue tune photos/                    find the best batch size and workers\n"
-                  "  rue compare photos/ photos.tensor   compare raw with preprocessed data\n"
-                  "  rue check rue-out/photos            check whether a result still holds\n\n"
-                  "'rue --help' lists the commands, 'rue help tune' explains one.\n",
-                  out);
+    char text[TEXT_BYTES];
+    fputs(name_commands("  rue tune photos/                    find the best batch size and workers\n"
+                        "  rue compare photos/ photos.tensor   compare raw with preprocessed data\n"
+                        "  rue check rue-out/photos            check whether a result still holds\n\n"
+                        "'rue --help' lists the commands, 'rue help tune' explains one.\n",
+                        true, text),
+          out);
 }
 
 void rue_help_show(bool whole, int columns, FILE *out)

@@ -62,7 +62,7 @@ rue_status rue_data_advise(rue_status status, const char *path, rue_error *error
         rue_fail(&advice, status,
                  "%s has no image that rue reads, only others (%zu, such as *%s): convert them (find %s "
                  "-name '*%s' "
-                 "-exec mogrify -format jpg {} +), or write a runner (rue tune --runner)",
+                 "-exec mogrify -format jpg {} +), or write a runner (docs/protocol.md)",
                  path, found.images, found.ending, word, found.ending);
     else if (found.study && !found.other_files)
         rue_fail(&advice, status, "%s is the folder of a study, not data; to see its result: %s show %s",

@@ -28,8 +28,8 @@ static rue_status find_profile(const struct rue_model_list *list, size_t index, 
     if (status != RUE_OK || out->consumer != RUE_CONSUMER_CUDA) return status;
     return rue_fail(error, RUE_USAGE,
                     "--device %s: batch times of this machine's GPU are unknown before they are measured: "
-                    "'%s calibrate MODELS --device %s' writes a table of them, to list with --device FILE",
-                    list->device, rue_program_name(), list->device);
+                    "'%s calibrate %s --device %s' writes device.json, to list with --device device.json",
+                    list->device, rue_program_name(), model_name(list, index), list->device);
 }
 
 static bool has_times(const struct rue_profile *profile)

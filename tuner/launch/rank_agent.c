@@ -191,7 +191,7 @@ static rue_status join(struct agent *agent, rue_error *error)
     if (!slash || (size_t)(slash - variable) >= sizeof name)
         return rue_fail(error, RUE_USAGE,
                         "--connect: the variable " RUE_RANK_VARIABLE
-                        " %s; 'rue tune --launch' sets it, and the "
+                        " %s; rue tune sets it for --launch, and the "
                         "launcher must pass it to all ranks",
                         variable ? "is not HOST:PORT/TOKEN" : "is not set");
     snprintf(name, sizeof name, "%.*s", (int)(slash - variable), variable);

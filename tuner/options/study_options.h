@@ -9,7 +9,7 @@
 #define RUE_STUDY_OPTION_DEVICE                                                                             \
     "device", RUE_OPTION_TEXT, "NAME", NULL, "device that models are simulated on [rtx-a5000]", 0, 0, NULL, \
         .usual = "rtx-a5000",                                                                               \
-        .more = "h100 and h100:bf16 are in the catalogue ('rue models --devices'); 'rue calibrate' "        \
+        .more = "h100 and h100:bf16 are in the catalogue ('rue models --devices'); rue calibrate "          \
                 "writes h100.json. host:2 computes on 2 CPU threads and cuda:bf16 on a GPU of this "        \
                 "machine, both without simulation."
 

@@ -45,8 +45,8 @@ static rue_status find_store(const char *path, struct rue_record *record, rue_er
     struct stat info;
     char word[RUE_SHELL_WORD_BYTES];
     if (stat(path, &info) != 0)
-        return rue_fail(error, RUE_DATA, "cannot open %s: %s; to find studies below a folder: %s list DIR",
-                        path, strerror(errno), rue_program_name());
+        return rue_fail(error, RUE_DATA, "cannot open %s: %s; to list the studies in rue-out: %s list", path,
+                        strerror(errno), rue_program_name());
     bool folder = S_ISDIR(info.st_mode);
     rue_status status = find_place(path, folder, record, error);
     if (status != RUE_OK) return status;
@@ -281,7 +281,7 @@ rue_status rue_record_check(const struct rue_record *record, const char *purpose
 {
     if (!rue_record_is_empty(record)) return RUE_OK;
     return rue_fail(error, RUE_INCONCLUSIVE,
-                    "%s has no trial to %s yet: run the same 'rue tune' again to continue", record->store,
+                    "%s has no trial to %s yet: tune again with the same options to continue", record->store,
                     purpose);
 }
 

@@ -8,7 +8,7 @@
 #include "profile_json.h"
 #include "suggest.h"
 
-static const char advice[] = "give a table that 'rue calibrate' wrote";
+static const char advice[] = "give a table that rue calibrate wrote";
 
 bool rue_device_is_table(const char *device)
 {

@@ -10,7 +10,7 @@
 #include "error.h"
 
 /* What to do with a file that cannot be used as a store. A format: its argument is the path. */
-#define RUE_STORE_MOVE_AWAY "move %s away, or run 'rue tune' with --fresh"
+#define RUE_STORE_MOVE_AWAY "move %s away, or tune again with --fresh"
 
 /* Records that `action` ("adding a trial") failed with SQLite's `code`, with the extended code and message of
  * `db` (nullable), and what to do. Call this before the statement is reset. Returns RUE_STORE; RUE_MEMORY if

@@ -166,8 +166,7 @@ rue_status rue_kept_read(struct rue_store *store, const struct rue_store_rows *r
     struct rue_store_result *all = results->at, *known = &all[index], *result = NULL;
     rue_error why = {0};
     struct rue_json_reader reader = {.path = path,
-                                     .advice =
-                                         "use the rue that wrote it, or start over with 'rue tune --fresh'",
+                                     .advice = "use the rue that wrote it, or tune again with --fresh",
                                      .error = &why,
                                      .knobs = &rue_own_knobs};
     *out = NULL;

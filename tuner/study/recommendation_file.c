@@ -74,7 +74,7 @@ static rue_status load_file(const char *path, json_t **root, rue_error *error)
     if (folder && access(inside, F_OK) != 0)
         return rue_fail(error, RUE_DATA,
                         "%s is not a study, because it holds no recommendation.json: give the folder that "
-                        "'rue tune' wrote, such as rue-out/NAME",
+                        "rue tune wrote, such as rue-out/NAME",
                         path);
     return rue_json_file_read(inside, "give a recommendation.json", root, error);
 }
@@ -99,7 +99,7 @@ rue_status rue_recommendation_read(const char *path, struct rue_recommendation *
 {
     json_t *root;
     struct rue_json_reader reader = {.path = path,
-                                     .advice = "give a recommendation.json that 'rue tune' wrote",
+                                     .advice = "give a recommendation.json that rue tune wrote",
                                      .error = error,
                                      .knobs = &rue_own_knobs};
     rue_status status = load_file(path, &root, error);

@@ -112,7 +112,8 @@ static rue_status add_table_models(struct rue_study_setup *setup, const char *pa
     for (size_t i = 0; status == RUE_OK && i < table->count; i++)
         status = add_model(setup, table->profiles[i].name, error);
     if (status == RUE_OK && table->count == 0)
-        status = rue_fail(error, RUE_USAGE, "--device: %s has no models; run 'rue calibrate'", path);
+        status =
+            rue_fail(error, RUE_USAGE, "--device: %s has no models; write it again with rue calibrate", path);
     free(table);
     return status;
 }

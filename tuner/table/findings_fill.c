@@ -358,7 +358,7 @@ rue_status rue_findings_check_recommended(const struct rue_findings *findings, r
         rue_findings_name_among(findings, &findings->variants[v], name, sizeof name);
         if (findings->run.partial && feasible)
             return rue_fail(error, RUE_INCONCLUSIVE,
-                            "nothing to recommend for %s so far (%s): run the same 'rue tune' again to "
+                            "nothing to recommend for %s so far (%s): tune again with the same options to "
                             "continue, or raise --budget",
                             name, findings->run.partial_reason);
         return rue_fail(error, RUE_INFEASIBLE,

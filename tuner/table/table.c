@@ -349,11 +349,11 @@ rue_status rue_table_read(const char *path, const char *map, struct rue_table *o
     free(row.header);
     rue_csv_close(csv);
     if (status == RUE_OK && out->tally.trial_count == 0)
-        status = rue_fail(
-            error, RUE_INCONCLUSIVE,
-            "%s has nothing to rank: of %zu rows, %zu are not joint trials and %zu are truncated; only "
-            "'rue show' on their study can rank truncated trials",
-            out->name, out->rows, out->not_joint, out->truncated);
+        status =
+            rue_fail(error, RUE_INCONCLUSIVE,
+                     "%s has nothing to rank: of %zu rows, %zu are not joint trials and %zu are truncated; "
+                     "rue show can rank those, from the folder of their study",
+                     out->name, out->rows, out->not_joint, out->truncated);
     if (status != RUE_OK) rue_table_close(out);
     return status;
 }

@@ -107,6 +107,8 @@ def test_a_command_names_the_program_as_it_was_started(rue, script):
         assert subprocess.run(hint, shell=True, cwd=rue.folder, env=environment, stdout=subprocess.DEVNULL).returncode == 0
         help = subprocess.run([str(argv0), "help", "show"], executable=rue.program, cwd=rue.folder, env=environment, capture_output=True, text=True)
         assert help.stdout.startswith(f"Usage: {shown} show ") and f"\n  {shown} show rue-out/photos\n" in help.stdout, help.stdout
+        help = subprocess.run([str(argv0), "help", "tune"], executable=rue.program, cwd=rue.folder, env=environment, capture_output=True, text=True)
+        assert f"{shown} models --devices" in flat(help.stdout), help.stdout
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -119,5 +121,7 @@ def test_a_hint_is_a_command_for_a_shell(rue, script, name):
     (rue.folder / "empty" / name).mkdir(parents=True)
     assert command(rue("show", f"empty/{name}").stderr, "to find studies below it: rue list") == [f"empty/{name}"]
     assert command(rue("analyze", place).stderr, "to show a study's folder: rue show") == [place]
+    assert command(rue("prepare", place).stderr, "after the source: rue prepare") == [place, f"{place}.tensor"]
+    assert command(rue("prepare", f"{place}//").stderr, "after the source: rue prepare") == [f"{place}//", f"{place}.tensor"]
     done = rue("analyze", f"{place}/t.csv", f"--study=table {name}")
     assert command(done.stderr.replace("\n", " \n").split(" \n")[0], "to see it: rue show") == [f"table {name}"]

@@ -210,7 +210,7 @@ def test_the_cause_of_a_busy_machine_is_shown(rue, script):
     "result SET rules = json_set(rules, '$.top_n', 0)", "result SET facts = json_set(facts, '$.knobs', 3)"])
 def test_invalid_findings_are_refused(rue, script, change):
     """And what the message advises works. Trials are not measured again for that."""
-    one, advice = script(TABLE), "start over with 'rue tune --fresh'"
+    one, advice = script(TABLE), "or tune again with --fresh"
     assert tune(rue, one).returncode == 0
     edit_store(rue.folder / "out/study.db", "UPDATE " + change)
     line = expect_failure(rue("show", "out"), 6, "out/study.db: findings", advice)
@@ -231,7 +231,7 @@ def test_a_study_without_findings_is_ranked_by_its_trials(rue, script):
     assert now[0]["variant"]["image_key"] is None and now[0]["variant"]["label_key"] is None
     assert wording.THE_LAST_RUN_ENDED in rue("show", "out").stdout
     edit_store(rue.folder / "out/study.db", "DELETE FROM finding; DELETE FROM result")
-    expect_failure(rue("show", "out"), 5, "run the same 'rue tune' again")
+    expect_failure(rue("show", "out"), 5, "tune again with the same options")
     count = len(one.joint())
     assert tune(rue, one).returncode == 0 and len(one.joint()) == count, "all of it is in the store"
     check_same(rue)

@@ -235,7 +235,7 @@ Test(source_tensor, a_file_of_an_older_rue_is_named_as_such)
 {
     header()->version = 1;
     const char *message = refuse(file_bytes);
-    cr_assert(strstr(message, "made by an older rue; make it again with 'rue prepare'"), "%s", message);
+    cr_assert(strstr(message, "made by an older rue; make it again with rue prepare"), "%s", message);
 }
 
 Test(source_tensor, its_shape_is_reported)

@@ -58,7 +58,7 @@ Test(device_table, what_is_wrong_in_a_table_is_named)
     error = (rue_error){0};
     cr_assert_eq(rue_device_table_read(temporary_path("gpu.json"), &table, &error), RUE_DATA);
     cr_assert(strstr(error.message, "rue.device/1") &&
-                  strstr(error.message, "give a table that 'rue calibrate'"),
+                  strstr(error.message, "give a table that rue calibrate wrote"),
               "%s", error.message);
     temporary_text("gpu.json", "{\"format\":\"rue.device/1\",\"title\":\"\",\"models\":[]}");
     error = (rue_error){0};

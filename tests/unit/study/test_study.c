@@ -193,7 +193,7 @@ Test(study, a_device_table_has_its_own_models)
     cr_assert_eq(study->setup.model_count, 2);
     cr_assert_eq(strncmp(study->setup.models[0].name, "mine@", 5), 0);
     temporary_text("gpu.json", "{\"format\":\"rue.device/1\",\"title\":\"Mine\",\"models\":[]}");
-    study_refuse(RUE_USAGE, "gpu.json has no models; run 'rue calibrate'");
+    study_refuse(RUE_USAGE, "gpu.json has no models; write it again with rue calibrate");
 }
 
 Test(study, weights_decide_between_models)
