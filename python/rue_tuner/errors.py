@@ -21,7 +21,7 @@ class TuneError(RuntimeError):
 
 
 class UndecidedError(TuneError):
-    """A study whose answer is not decided: the message says why, and what to do."""
+    """A study whose answer is not decided, or an unclear check: the message says why, and what to do."""
 
 
 def check_decided(part: Dict[str, Any]) -> None:

@@ -9,6 +9,7 @@ OWN = ("batch_size", "num_workers", "prefetch_factor", "pin_memory")  # of rue's
 WITH_OPTION = (*OWN, "parallelism")  # of `rue tune`; for others there is --knob
 NEED_WORKERS = ("prefetch_factor", "persistent_workers", "multiprocessing_context", "in_order", "worker_threads")
 OF_DATALOADER = ("persistent_workers", "multiprocessing_context", "in_order", "worker_threads")
+LIMITS = dict(batch_size=(1, 65536), num_workers=(0, 256), prefetch_factor=(1, 64))  # those of rue's table
 HELP = {"persistent_workers": "keep the workers from epoch to epoch",
         "multiprocessing_context": "how workers are started",
         "in_order": "deliver batches in order; false is faster where items differ, but changes the order of the data",
@@ -91,8 +92,8 @@ def as_list(name, values):
         values = list(dict.fromkeys(values))
     if not values:
         raise ValueError(f"space: {name} has no values")
-    least = dict(batch_size=1, num_workers=0, prefetch_factor=1)
-    for value in values if name in least else []:
-        if not is_at_least(value, least[name]):
-            raise ValueError(f"space: {name} cannot be {value!r}: give whole numbers, at least {least[name]}")
+    least, most = LIMITS.get(name, (0, 0))
+    for value in values if most else []:
+        if not is_at_least(value, least) or value > most:
+            raise ValueError(f"space: {name} cannot be {value!r}: give whole numbers from {least} to {most}")
     return values

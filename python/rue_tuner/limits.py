@@ -1,13 +1,14 @@
 """Whether loading limits a job: headroom() measures it, and watch() looks at a loop as it is."""
 import contextlib
 import cProfile
+import functools
 import json
 import os
 import pstats
 import re
 from typing import Any, Callable, Dict, Iterable, List, Mapping, Optional, Tuple, Union
 
-from . import random_state
+from . import keywords, random_state
 from .gpu_clock import GpuClock
 from .machine import now
 from .serve import Runner
@@ -104,14 +105,17 @@ def headroom(
     subject.keep_as_it_is()
     runner = Runner(subject, steps)
 
+    reword = functools.partial(keywords.for_python, keeps=False)
+
     def words():
         return ["headroom", "--json", "--cache", "as-is", "--budget", str(budget), *model_words(models),
                 *knob_words(subject)]
     with random_state.kept():
-        run = perform(words, runner, subject, False, quiet, prints=False)
+        run = perform(words, runner, subject, False, quiet, reword, prints=False)
         if run.code:
             raise failure(run, runner)
         document = json.loads(run.report)
+        document["sentences"] = list(map(reword, document["sentences"]))
         document["profile"] = profile_loading(subject) if subject.name == "torch" else []
     largest = [f"{100 * share:.0f} % {what}" for share, what in document["profile"][:3] if share > SMALL_SHARE]
     if largest and document["models"][0]["limit"] != "nothing":

@@ -22,13 +22,10 @@ from .errors import TuneError
 INTERRUPTED = (130, 143)  # exit codes
 TEMPORARY = "rue-tuner-"  # start of the names of folders that are removed at the end
 END_S = 60  # for writing the results after an interrupt
+OF_TEMPORARY = re.compile(rf"^(?:written: .*?{TEMPORARY}.*?\n|More: [^;]*?{TEMPORARY}.*?--json\.\n)", re.M | re.S)
 INTERRUPTED_LINE = '{"op": "interrupted"}\n'  # rank 0 adds it to those of rue, for the other ranks
 BUNDLED = pathlib.Path(__file__).with_name("bin") / "rue"
 STUDY = threading.Lock()  # held while this process runs a study, or is the runner of one
-# What rue says of its next run
-AGAIN = re.compile(r"(?:run the same command(?: again)?|tune again with the same options)(?P<continues> to continue)?"
-                   r"(?P<budget>, or raise --budget)?")
-KEPT = re.compile(r"(?<=some space and )run again(; all stored trials are kept)")
 
 
 def find_program():
@@ -69,47 +66,23 @@ def temporary_folder():
         remover.communicate(b"\n")
 
 
-def for_python(text, keeps):
-    """What rue says, with calls in the place of commands. `keeps`: the next call finds the study, and continues it."""
-    def call(match):
-        if match["budget"] and not keeps:
-            return 'give a larger budget, or a folder out="..." from which the same call continues'
-        return ("call it again" + (" to continue" if match["continues"] and keeps else "") +
-                (", or give a larger budget" if match["budget"] else ""))
-    text = KEPT.sub(r"call it again\1" if keeps else "call it again", AGAIN.sub(call, text))
-    return text.replace("--fresh", "fresh=True").replace("--accept-busy", "accept_busy=True")
-
-
 class Relay(threading.Thread):
-    """Copies what a pipe brings to sys.stderr or sys.stdout, which may be a notebook's, and keeps it. `keeps` as in
-    for_python."""
+    """Copies what a pipe brings to sys.stderr or sys.stdout, which may be a notebook's, and keeps it. `reword` is
+    applied to each of the `parts`: the lines, or the whole text, whose sentences may be wrapped."""
 
-    def __init__(self, pipe, stream, shows, keeps):
+    def __init__(self, parts, stream, shows, reword):
         super().__init__(daemon=True)
-        self.pipe, self.stream, self.shows, self.keeps, self.text = pipe, stream, shows, keeps, ""
+        self.parts, self.stream, self.shows, self.reword, self.text = parts, stream, shows, reword, ""
         self.start()
 
     def run(self):
-        sentence = ""  # "More: ...", which may be wrapped
-        for line in self.pipe:
-            if sentence or line.startswith("More: "):
-                sentence += line
-                if not line.endswith("--json.\n"):
-                    continue
-                line, sentence = sentence, ""
-            if line.startswith(("written: ", "More: ")) and TEMPORARY in line:
-                continue
-            self.pass_on(line)
-        if sentence:
-            self.pass_on(sentence)
-
-    def pass_on(self, line):
-        line = for_python(line, self.keeps)
-        self.text = (self.text + line)[-1_000_000:]
-        if self.shows:
-            with contextlib.suppress(Exception):  # closed, absent, of another encoding: rue must not wait for it
-                self.stream.write(line)
-                self.stream.flush()
+        for part in self.parts:
+            part = self.reword(OF_TEMPORARY.sub("", part))
+            self.text = (self.text + part)[-1_000_000:]
+            if self.shows:
+                with contextlib.suppress(Exception):  # closed, absent, of another encoding: rue must not wait for it
+                    self.stream.write(part)
+                    self.stream.flush()
 
     def last_error(self):
         """The last line that starts with "rue", without its start."""
@@ -227,10 +200,10 @@ def serve(runner, connection, requests, pressed, block):
 
 class Run:
     """One run of rue. `code` is its exit code, `report` what it printed, `message` its last error. `interrupted`: by
-    Ctrl-C, or a signal to rue. `keeps` as in for_python; `prints`: shows the report."""
+    Ctrl-C, or a signal to rue. `reword` is applied to all that rue says. `prints`: the report is text, and is shown."""
 
-    def __init__(self, arguments, quiet, keeps=False, prints=True):
-        self.program, self.quiet, self.keeps, self.prints = find_program(), quiet, keeps, prints and not quiet
+    def __init__(self, arguments, quiet, reword, prints=True):
+        self.program, self.quiet, self.reword, self.prints = find_program(), quiet, reword, prints
         self.arguments = [typed_name(self.program), *arguments]
         self.code, self.report, self.message, self.stack, self.interrupted = None, "", "", None, False
 
@@ -244,8 +217,9 @@ class Run:
                                             pass_fds=[*pass_fds, *held])
         except OSError as error:
             raise TuneError(f"cannot start the program rue, {self.program}: {error.strerror}") from error
-        self.out = Relay(self.process.stdout, sys.stdout, self.prints, self.keeps)
-        self.errors = Relay(self.process.stderr, sys.stderr, not self.quiet, self.keeps)
+        whole = iter(self.process.stdout.read, "")
+        self.out = Relay(whole, sys.stdout, self.prints and not self.quiet, self.reword if self.prints else str)
+        self.errors = Relay(self.process.stderr, sys.stderr, not self.quiet, self.reword)
 
     def finish(self):
         """Kills rue if it still runs, and reads the rest of what it printed."""
@@ -254,7 +228,8 @@ class Run:
         self.code = self.process.wait()
         for relay in (self.out, self.errors):
             relay.join()
-            relay.pipe.close()
+        self.process.stdout.close()
+        self.process.stderr.close()
         self.report, self.message = self.out.text, self.errors.last_error()
         self.interrupted |= self.code in INTERRUPTED
 

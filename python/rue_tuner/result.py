@@ -50,6 +50,7 @@ class Result:
     report: str
     interrupted: bool
     _tuned: Any = None  # the subject of `tune`
+    _place: Optional[Path] = None  # what `load` read, or the folder of the study
 
     def __init__(self, document: Dict[str, Any], report: str = "", interrupted: bool = False, strict: bool = True):
         documents.check(document)
@@ -169,13 +170,15 @@ class Result:
 
     def check(self, loader: Any, *, budget: str = "30s", models: Any = None, quiet: bool = False, **more: Any) -> str:
         """Whether the recommendation still holds for `loader` here; `more` as for `tune`. Returns the text of
-        `rue check`. Raises TuneError if it does not hold, or the check was not conclusive."""
+        `rue check`. Raises UndecidedError if that is unclear, TuneError if it does not hold or cannot be checked."""
         from .study import check
-        return check(self.document, loader, budget=budget, models=models, quiet=quiet, **more)
+        return check(self.document, self._place, loader, budget=budget, models=models, quiet=quiet, **more)
 
 
 def load(path: Path, *, strict: bool = True) -> Result:
     """The Result in a recommendation.json, or in the folder of a study. Values of knobs that are not numbers, flags or
     texts are texts there. strict=False: its best guess can be used, too. Raises OSError or ValueError for what cannot
     be read."""
-    return Result(documents.read(path), strict=strict)
+    result = Result(documents.read(path), strict=strict)
+    result._place = path
+    return result

@@ -4,21 +4,28 @@ Without TARGET it measures a plain DataLoader on the data that rue names: folder
 a factory or a DataLoader of the caller's: `train:make_loader` in a module, or `path/train.py:make_loader` in a file.
 """
 import argparse
+import ast
+import contextlib
+import difflib
 import importlib
 import importlib.util
+import inspect
 import json
 import multiprocessing
 import os
 import pathlib
 import signal
 import sys
+import traceback
+
+from .errors import Refused, one_line
 
 
 def import_target(text):
-    """The object that `module:name` or `file.py:name` names."""
+    """The object that `module:name` or `file.py:name` names. Raises Refused, and what the import raises."""
     place, _, name = text.rpartition(":")
     if not place or not name:
-        sys.exit(f"rue_tuner.runner: {text}: give MODULE:NAME or FILE.py:NAME, such as train:make_loader")
+        raise Refused(f"{text}: give MODULE:NAME or FILE.py:NAME, such as train:make_loader")
     sys.path.insert(0, os.getcwd())
     if place.endswith(".py"):
         path = pathlib.Path(place).resolve()
@@ -28,9 +35,26 @@ def import_target(text):
         spec.loader.exec_module(module)
     else:
         module = importlib.import_module(place)
+    found = module
     for part in name.split("."):
-        module = getattr(module, part)
-    return module
+        if not hasattr(found, part):
+            raise Refused(f"{text}: {why_missing(module, part)}")
+        found = getattr(found, part)
+    return found
+
+
+def why_missing(module, name):
+    """Why an imported module has no `name`, and what to do."""
+    guarded = set()
+    with contextlib.suppress(OSError, TypeError, SyntaxError):
+        for block in ast.walk(ast.parse(inspect.getsource(module))):
+            if isinstance(block, ast.If) and "__name__" in ast.dump(block.test):
+                guarded |= {getattr(node, "name", getattr(node, "id", None)) for part in block.body
+                            for node in ast.walk(part)}
+    if name in guarded:
+        return f'{name} is defined under `if __name__ == "__main__":`, which an import skips: move it above that line'
+    near = difflib.get_close_matches(name, vars(module), 1)
+    return f"the module has no {name}" + (f" (did you mean {near[0]}?)" if near else ": define it at the top")
 
 
 def parse_knobs(texts):
@@ -87,15 +111,20 @@ def main(arguments=None):
     from .serve import Runner
     from .subjects import make_subject
     STUDY.acquire()  # an imported script that calls tune() at its top is refused
+    named = [options.target, options.count, *(text.partition("=")[2] for text in options.model)]
+    try:
+        target, count, *steps = [import_target(text) if text is not None else None for text in named]
+    except Exception as error:
+        traceback.print_exc()
+        replies.write(json.dumps(dict(reason=one_line(error))) + "\n")
+        return
     if options.target:
-        count = import_target(options.count) if options.count else None
-        target = import_target(options.target)
         subject = make_subject(target, parse_knobs(options.knob), count, options.images, options.epochs)
     else:
         from .stored_data import StoredData
         torch.set_num_threads(1)
         subject = StoredData()
-    steps = {name: import_target(target) for name, _, target in (text.partition("=") for text in options.model)}
+    steps = dict(zip((text.partition("=")[0] for text in options.model), steps))
     Runner(subject, steps, show=sys.stderr).serve(requests_of(options.parent), replies.write)
 
 

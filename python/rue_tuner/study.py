@@ -1,8 +1,10 @@
 """What every study of a caller's loader shares: its arguments as words of rue, its run, and how it fails."""
 import inspect
+import json
 import multiprocessing
 import os
 import pathlib
+import re
 import shlex
 import sys
 import threading
@@ -11,8 +13,9 @@ from typing import Any, Callable, Dict, Iterable, Mapping, Optional, Union
 from torch.utils.data import DataLoader, get_worker_info
 
 from . import document as documents
-from . import knobs, random_state
-from .errors import Refused, TuneError, explain
+from . import keywords, knobs, random_state
+from .document import Path
+from .errors import Refused, TuneError, UndecidedError, explain
 from .program import STUDY, Relay, Run, Watchdog, ctrl_c_interrupts, temporary_folder, time_limit
 from .runner import parse_knobs
 from .serve import Runner, quiet_about_workers
@@ -20,12 +23,14 @@ from .subjects import make_subject
 
 OWN_THREADS = (Relay, Watchdog, threading.Timer)
 EXAMINE_LIMIT_S = 300
+UNCLEAR = re.compile(r"^it is unclear whether| may not hold here: ")  # a check that decides nothing
 Loader = Union[DataLoader, Callable[..., Iterable]]
 Models = Union[str, Iterable[str], Mapping[str, Optional[Callable[[Any], Any]]], None]
 
 
 def check(
     document: Dict[str, Any],
+    place: Optional[Path],
     loader: Loader,
     *,
     budget: str,
@@ -36,16 +41,22 @@ def check(
     space: Optional[Mapping[str, Any]] = None,
     count: Optional[Callable[[Any], int]] = None,
 ) -> str:
-    """As Result.check."""
+    """As Result.check. `place` is the study of the document, if it is kept."""
     check_caller()
     subject, steps = prepare(loader, models, images, epochs, space, count)
     runner = Runner(subject, steps)
     with random_state.kept(), temporary_folder() as folder:
         path = pathlib.Path(folder, "recommendation.json")
         documents.write(path, document)
-        run = perform(lambda: ["check", str(path), "--budget", str(budget)], runner, subject, False, quiet)
+
+        def reword(text):
+            prior = f", with prior={json.dumps(str(place))} to start from it" if place else ""
+            named = text.replace(f", with --prior {path} to start from it", prior)
+            return keywords.for_python(named.replace(str(path), str(place or "the recommendation")), False)
+        run = perform(lambda: ["check", str(path), "--budget", str(budget)], runner, subject, False, quiet, reword)
     if run.code:
-        raise failure(run, runner)
+        error = failure(run, runner)
+        raise UndecidedError(*error.args) if UNCLEAR.search(run.message) else error
     return run.report
 
 
@@ -76,9 +87,9 @@ def prepare(loader, models, images, epochs, space, count, against=None):
     return make_subject(loader, space, count, images, epochs), steps
 
 
-def perform(words, runner, subject, isolate, quiet, others=(), **options):
+def perform(words, runner, subject, isolate, quiet, reword, others=(), prints=True):
     """Runs rue with what `words()` returns, once the subject is known, and with the subject's own options. `others`
-    as in Run.attached, `options` as in Run."""
+    as in Run.attached, `reword` and `prints` as in Run."""
     with STUDY, ctrl_c_interrupts() as pressed:
         if not isolate:
             examine(subject, pressed)
@@ -89,7 +100,7 @@ def perform(words, runner, subject, isolate, quiet, others=(), **options):
             arguments += ["--runner", isolated_command(subject, runner.steps)]
         elif arguments[0] != "check" and subject.drops_last():
             arguments.append("--drop-last")
-        run = Run(arguments, quiet, **options)
+        run = Run(arguments, quiet, reword, prints)
         run.isolated() if isolate else run.attached(runner, pressed, others)
         return run
 
@@ -164,18 +175,6 @@ def knob_words(subject):
             words += ["--" + name.replace("_", "-"), ",".join(values)]
         else:
             words += ["--knob", f"{name}={','.join(values)}"]
-    return words
-
-
-def option_words(options):
-    """Keyword arguments as options: strategy="grid" is --strategy grid, True is a flag."""
-    words = []
-    for name, value in options.items():
-        if value is None or value is False:
-            continue
-        words.append("--" + name.replace("_", "-"))
-        if value is not True:
-            words.append(",".join(map(str, value)) if isinstance(value, (list, tuple)) else str(value))
     return words
 
 

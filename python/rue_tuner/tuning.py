@@ -1,18 +1,19 @@
 """tune(): a study of the caller's own loader."""
 import contextlib
+import functools
 import pathlib
 import warnings
 from typing import Any, Callable, Mapping, Optional
 
 from . import document as documents
-from . import random_state
+from . import keywords, random_state
 from .distributed import end, follow, meet, world_size
 from .document import Path
 from .errors import TuneError
 from .program import temporary_folder
 from .result import Result
 from .serve import Runner
-from .study import Loader, Models, check_caller, failure, knob_words, model_words, option_words, perform, prepare
+from .study import Loader, Models, check_caller, failure, knob_words, model_words, perform, prepare
 
 INCONCLUSIVE = 5  # exit code
 
@@ -53,7 +54,8 @@ def tune(
              imported
     quiet    print nothing
     strict   False: the result's best guess can be used where the study is not decided [UndecidedError is raised]
-    options  other options of `rue tune` by name, such as epsilon="1%", strategy="grid", max_memory="8GB"
+    options  other options of `rue tune` by name, such as epsilon="1%", strategy="grid", max_memory="8GB": those that
+             docs/python.md lists
 
     Trials run in the calling thread. Steps really run, so give a copy of a model that must not be trained. The states
     of the random generators are afterwards as before. Returns a Result; after Ctrl-C, that of the trials so far.
@@ -62,6 +64,7 @@ def tune(
     """
     check_caller()
     try:
+        keywords.check(options)
         check_processes(against, isolate)
         subject, steps = prepare(loader, models, images, epochs, space, count, against)
     except Exception as error:
@@ -72,7 +75,7 @@ def tune(
     with random_state.kept():
         result = tune_prepared(subject, steps, models, budget, out, isolate, quiet, options)
     result.config, result._kwargs = map(subject.own_values, (result.config, result._kwargs))
-    result._tuned, result._strict = subject, strict
+    result._tuned, result._strict, result._place = subject, strict, out
     if subject.compares:
         from .against import sentence
         result.report += sentence(result.gain) + "\n"
@@ -93,7 +96,7 @@ def tune_prepared(subject, steps, models, budget, out, isolate, quiet, options):
     """In this process, or with the other ranks."""
     def arguments():
         return ["--budget", str(budget), *model_words(models), *knob_words(subject),
-                *option_words({"cache": "as-is", "baseline": subject.baseline(), **options})]
+                *keywords.words({"cache": "as-is", "baseline": subject.baseline(), **options})]
     if world_size() == 1:
         return run_study(subject, Runner(subject, steps), arguments, out, isolate, quiet)
     return tune_together(subject, steps, arguments, out, quiet)
@@ -128,8 +131,8 @@ def run_study(subject, runner, arguments, out, isolate, quiet, others=()):
         folder = pathlib.Path(out or stack.enter_context(temporary_folder()))
         path = folder / "recommendation.json"
         earlier = written(path)
-        run = perform(lambda: ["tune", "--out", str(folder), *arguments()], runner, subject, isolate, quiet, others,
-                      keeps=bool(out))
+        run = perform(lambda: ["tune", "--out", str(folder), *arguments()], runner, subject, isolate, quiet,
+                      functools.partial(keywords.for_python, keeps=bool(out)), others)
         # rue keeps an earlier result, which may be of another loader, if this run has none
         if run.code not in (0, INCONCLUSIVE) and not run.interrupted or written(path) == earlier:
             raise failure(run, runner)

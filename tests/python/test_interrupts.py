@@ -12,7 +12,7 @@ import rue_tuner as rue  # noqa: E402
 import wording  # noqa: E402
 from conftest import ROOT  # noqa: E402
 from pipelines import IMAGES, Squares  # noqa: E402
-from rue_tuner.program import for_python  # noqa: E402
+from rue_tuner.keywords import for_python  # noqa: E402
 from torch.utils.data import DataLoader  # noqa: E402
 
 ONE = dict(space=dict(num_workers=[0]), quiet=True)

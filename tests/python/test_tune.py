@@ -182,11 +182,27 @@ def test_a_broken_pipeline_is_an_error_and_no_recommendation(loader, reason):
     (dict(models=[print]), TypeError, "steps are given as a dict"),
     (dict(models={"a,b": print}), TypeError, "'a,b' is not a name"),
     (dict(models={"mine": 3}), TypeError, "mine must be a function of a batch"),
-    (dict(wrong_option=1), rue.TuneError, "wrong-option"),
 ])
 def test_arguments_that_make_no_sense_are_named(arguments, error, reason):
     with pytest.raises(error, match=reason):
         rue.tune(DataLoader(Squares(), batch_size=8), **{**SMALL, **arguments})
+
+
+@pytest.mark.parametrize("out", [None, "study"])
+def test_a_check_names_the_study_and_what_it_found(out):
+    """Unclear is not the same as "does not hold"."""
+    loader, more = DataLoader(Squares(), batch_size=8), dict(space=SPACE, quiet=True)
+    result = rue.tune(loader, {"mine": lambda batch: time.sleep(.001)}, out=out, budget="12trials", strategy="grid", **more)
+    shown = "study" if out else "the recommendation"
+    with pytest.raises(rue.UndecidedError, match=f"^it is unclear whether {shown} holds here: |^{shown} may not hold here: "):
+        result.check(loader, models={"mine": lambda batch: time.sleep(.05)}, budget="2s", **more)  # other times than those of the study
+
+    def fails(batch):
+        raise ValueError("no such layer")
+    with pytest.raises(rue.TuneError) as caught:
+        result.check(loader, models={"mine": fails}, budget="20s", **more)
+    advice = f', with prior="{out}" to start from it' if out else ""
+    assert str(caught.value).startswith(f"{shown} does not hold here: tune again{advice}\n") and type(caught.value) is rue.TuneError
 
 
 def test_calls_within_a_trial_or_a_worker_are_refused():
@@ -311,4 +327,4 @@ def test_loaders_on_the_command_line(tmp_path):
 def test_a_target_that_does_not_exist_is_named():
     done = subprocess.run([sys.executable, "-m", "rue_tuner.runner", "nonsense"], env=clean_environment(PYTHONPATH=str(ROOT / "python")),
                           capture_output=True, text=True, timeout=HANG_S, stdin=subprocess.DEVNULL)
-    assert done.returncode != 0 and wording.GIVE_MODULE_NAME in done.stderr
+    assert wording.GIVE_MODULE_NAME in json.loads(done.stdout)["reason"]

@@ -280,6 +280,14 @@ static rue_status make_check(const struct checking *checking, const struct rue_s
     return status;
 }
 
+/* Whether only a Python program has the loader, and none is here. */
+static bool lacks_loader(const struct rue_check_goal *goal)
+{
+    const struct rue_variant *variant = &goal->part->found.variant;
+    return !goal->data && !variant->path[0] && rue_runner_address_is_own(&goal->runner) &&
+           strcmp(variant->format, "loader") == 0;
+}
+
 rue_status rue_check_run(const struct rue_check_goal *goal, struct rue_check *out, rue_error *error)
 {
     const struct rue_variant *variant = &goal->part->found.variant;
@@ -291,6 +299,11 @@ rue_status rue_check_run(const struct rue_check_goal *goal, struct rue_check *ou
     if (goal->deployment.launcher.words && !goal->part->found.job.deployment.ranks)
         return rue_fail(error, RUE_USAGE,
                         "--launch: the recommendation is not for ranks of a launcher; remove the option");
+    if (lacks_loader(goal))
+        return rue_fail(error, RUE_USAGE,
+                        "%s is about a loader of a Python program: there, call "
+                        "rue_tuner.load(\"%s\").check(loader); or give the --runner that measured it",
+                        goal->earlier->path, goal->earlier->path);
     if (!goal->data && variant->path[0]) checking.data = variant->path;
     checking.weights = calloc(goal->part->matrix->model_count + 1, sizeof *checking.weights);
     if (!checking.weights) return rue_fail_memory(error, "weights", sizeof *checking.weights);

@@ -257,6 +257,13 @@ def test_a_runner_of_another_loader_cannot_check(rue, runner, photos):
     assert rue("check", "out").returncode == 2
 
 
+def test_a_loader_of_a_python_program_is_checked_there(rue, runner):
+    runner.write(hello=dict(variants=[dict(path="", mode="raw", format="loader")]))
+    tune(rue, runner)
+    expect_failure(rue("check", "out"), 2, "out is about a loader of a Python program", 'rue_tuner.load("out").check(loader)', "--runner")
+    assert check(rue, runner).returncode == 0
+
+
 def test_models_that_the_runner_no_longer_has_are_skipped(rue, runner):
     tune(rue, runner)
     runner.write(hello=dict(models=["bee", "elk"]))
