@@ -179,14 +179,18 @@ static rue_status read_declaration(const json_t *object, struct declaration *out
     return RUE_OK;
 }
 
-/* Whether the object says that the loader does not have one of rue's own knobs. */
-static bool read_absent(const json_t *object, struct rue_knobs *knobs)
+/* `*absent`: the object says that the loader does not have one of rue's own knobs. */
+static rue_status read_absent(const json_t *object, struct rue_knobs *knobs, bool *absent, rue_error *error)
 {
     const char *name = json_string_value(json_object_get(object, "name"));
     int knob = name ? rue_knob_find(&rue_own_knobs, name) : -1;
-    if (knob < 0 || !json_is_true(json_object_get(object, "absent"))) return false;
+    *absent = knob >= 0 && json_is_true(json_object_get(object, "absent"));
+    if (!*absent) return RUE_OK;
+    if (knob == RUE_BATCH_SIZE || knob == RUE_NUM_WORKERS)
+        return rue_fail(error, RUE_USAGE,
+                        "%s: \"absent\" is true, but every loader has it: give its value in \"space\"", name);
     knobs->lacks |= 1U << knob;
-    return true;
+    return RUE_OK;
 }
 
 static rue_status read_list(const json_t *array, struct knob_list *out, rue_error *error)
@@ -197,8 +201,10 @@ static rue_status read_list(const json_t *array, struct knob_list *out, rue_erro
     json_array_foreach(array, i, object)
     {
         struct declaration *declaration = &out->declarations[i];
-        if (read_absent(object, &out->knobs)) continue;
-        rue_status status = read_declaration(object, declaration, error);
+        bool absent;
+        rue_status status = read_absent(object, &out->knobs, &absent, error);
+        if (status == RUE_OK && absent) continue;
+        if (status == RUE_OK) status = read_declaration(object, declaration, error);
         if (status == RUE_OK) status = check_knob(&out->knobs, &declaration->knob, error);
         if (status != RUE_OK) return status;
         out->knobs.at[out->knobs.count++] = &declaration->knob;

@@ -168,9 +168,9 @@ rue_status rue_study_open(const struct rue_study_goal *goal, struct rue_progress
 void rue_study_keep(struct rue_study *study, struct rue_findings *findings)
 {
     struct rue_study_end *end = &study->end;
-    findings->unsaved = (end->ran != RUE_OK || findings->run.partial) &&
-                        rue_study_keep_earlier(&study->setup, &study->ledger, findings, end->ran != RUE_OK,
-                                               end->kept, sizeof end->kept);
+    findings->unsaved =
+        (end->ran != RUE_OK || findings->run.partial) &&
+        rue_study_keep_earlier(&study->setup, &study->ledger, findings, end->kept, sizeof end->kept);
     if (findings->unsaved || end->ran == RUE_STORE) return;
     /* A failure is in `lost`. */
     (void)!rue_study_keep_findings(&study->setup, &study->ledger, findings, &end->lost);

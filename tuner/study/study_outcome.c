@@ -170,11 +170,11 @@ rue_status rue_study_load_changes(const struct rue_study_setup *setup, struct ru
 }
 
 bool rue_study_keep_earlier(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
-                            const struct rue_findings *findings, bool failed, char *out, size_t bytes)
+                            const struct rue_findings *findings, char *out, size_t bytes)
 {
     struct rue_recommendation *earlier;
     int64_t run_id = RUE_ABSENT;
-    bool none = failed, kept = false, is_about_study = false,
+    bool none = true, kept = false, is_about_study = false,
          read = rue_kept_read_last(ledger->store, &run_id, &earlier, NULL) == RUE_OK && earlier;
     for (size_t v = 0; v < findings->variant_count; v++)
         none &= findings->variants[v].selection->recommended == RUE_NONE;

@@ -9,10 +9,10 @@ rue_status rue_study_keep_findings(const struct rue_study_setup *setup, const st
                                    const struct rue_findings *findings, rue_error *error) RUE_MUST_CHECK;
 
 /* For a run that ended early: whether to keep the last result in the store, because it has a recommendation
- * for a variant and `findings` do not. If the run `failed` without any recommendation, every variant counts.
+ * for a variant and `findings` do not. If `findings` have no recommendation at all, every variant counts.
  * True: `out` describes that result. It becomes the result of this run if it is about this study. */
 bool rue_study_keep_earlier(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
-                            const struct rue_findings *findings, bool failed, char *out, size_t bytes);
+                            const struct rue_findings *findings, char *out, size_t bytes);
 
 /* Loads the changes of the machine that the last run of the same scenario knew. RUE_STORE, RUE_MEMORY. */
 rue_status rue_study_load_changes(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,

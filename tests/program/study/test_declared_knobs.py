@@ -113,6 +113,8 @@ def test_values_that_were_not_declared_are_refused(rue, runner, words, says):
 
 @pytest.mark.parametrize("knob, says", [
     (dict(name="batch_size", kind="count"), "batch_size is declared twice, or is one of rue's own"),
+    (dict(name="batch_size", absent=True), 'batch_size: "absent" is true, but every loader has it'),
+    (dict(name="num_workers", absent=True), 'num_workers: "absent" is true, but every loader has it'),
     (dict(name="a b", kind="flag"), "'a b' is not a name"),
     (dict(name="x", kind="list"), 'a knob needs "name", and "kind"'),
     (dict(kind="flag"), 'a knob needs "name", and "kind"'),

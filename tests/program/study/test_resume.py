@@ -326,6 +326,16 @@ def test_a_run_that_ends_early_keeps_the_earlier_recommendation(rue, script):
     assert len(found(rue)["recommendations"][0]["models"]) == 3
 
 
+def test_a_spent_budget_without_an_answer_keeps_the_one_about_another_job(rue, script):
+    one = script(TABLE)
+    assert tune(rue, one).returncode == 0
+    kept, best = (rue.folder / "out/recommendation.json").read_bytes(), found(rue)["recommendations"][0]["config"]
+    done = tune(rue, one, "--images", "5000", "--strategy", "grid", "--budget", "1trials")
+    expect_failure(done, 5, "nothing to recommend")
+    assert wording.KEPT_THE_EARLIER_RESULT.format(f"{best['batch_size']}/{best['num_workers']}") in done.stderr
+    assert (rue.folder / "out/recommendation.json").read_bytes() == kept
+
+
 def test_reports_without_their_store_are_moved_away_too(rue, script):
     one = script(TABLE)
     assert tune(rue, one).returncode == 0
