@@ -258,10 +258,12 @@ const char *rue_findings_next_step(const struct rue_findings *findings,
                                    const struct rue_variant_findings *variant)
 {
     if (rue_findings_is_unsteady(findings))
-        return "run the same command again when the machine is idle, or with --accept-busy if it never is";
+        return "tune again with the same options when the machine is idle, or with --accept-busy if it never "
+               "is";
     return findings->run.partial || variant->knowledge
-               ? "run the same command again to continue, or raise --budget"
-               : "raise --repeats";
+               ? "tune again with the same options to continue, or raise --budget"
+           : findings->run.repeats_planned ? "raise --repeats"
+                                           : "measure each configuration more often";
 }
 
 bool rue_findings_is_decided(const struct rue_findings *findings, const struct rue_variant_findings *variant)

@@ -322,7 +322,7 @@ const char *rue_findings_say_affected(const struct rue_findings *findings, char 
 /* Rounded up to 0.1 points, and at least that. */
 double rue_findings_bound_percent(double ratio);
 
-/* What decides a study that is not decided: "run the same command again ...". */
+/* What decides a study that is not decided: "tune again with the same options ...". */
 const char *rue_findings_next_step(const struct rue_findings *findings,
                                    const struct rue_variant_findings *variant);
 

@@ -75,7 +75,7 @@ static rue_status analyze(const struct rue_table *table, const struct rue_option
         rue_terminal_print(stderr, "written: %s/" RUE_STORE_FILE " and its reports; to see it: %s show %s",
                            findings->folder, rue_program_name(), rue_shell_word(findings->folder, word));
     if (status == RUE_OK) status = shown->render(findings, &style, stdout, error);
-    if (status == RUE_OK) status = rue_findings_check_recommended(findings, error);
+    if (status == RUE_OK) status = rue_findings_check_answer(findings, error);
     rue_findings_close(findings);
     return status;
 }

@@ -38,7 +38,7 @@ static void put_other_trials(size_t others, const struct rue_report_style *style
     char text[256];
     snprintf(text, sizeof text,
              "The study also has %zu trial%s of another job, workload, runner, machine or data. "
-             "To see the result, repeat that command: it measures nothing twice.",
+             "To see their result, tune again with their options: nothing is measured twice.",
              others, others == 1 ? "" : "s");
     putchar('\n');
     rue_wrap(stdout, text, style->columns, 0);
@@ -57,7 +57,7 @@ static rue_status report(const struct rue_record *record, const struct rue_optio
     if (status == RUE_OK) status = rue_record_check_list(record, error);
     if (status != RUE_OK || list) return status;
     if (record->other_trials && !json) put_other_trials(record->other_trials, &style);
-    return rue_findings_check_recommended(findings, error);
+    return rue_findings_check_answer(findings, error);
 }
 
 /* `findings` is NULL if the record is empty. */

@@ -96,24 +96,11 @@ static rue_status fail_late_batch(const struct rue_variant_findings *variant, ru
                     limit, rue_format_duration((uint64_t)first_ns, first, sizeof first), label);
 }
 
-/* The results are written and shown all the same. */
-static rue_status check_decided(const struct rue_findings *findings, rue_error *error)
-{
-    const struct rue_variant_findings *variant = rue_findings_first_undecided(findings);
-    char why[RUE_WHY_NOT_BYTES], name[PATH_MAX + 128] = "";
-    if (!variant) return RUE_OK;
-    rue_findings_why_not(findings, variant, why);
-    if (findings->variant_count > 1) rue_findings_name_among(findings, variant, name, sizeof name);
-    return rue_fail(error, RUE_INCONCLUSIVE, "not decided%s%s, because %s: %s", name[0] ? " for " : "", name,
-                    why, rue_findings_next_step(findings, variant));
-}
-
 static rue_status judge_findings(const struct rue_findings *findings, rue_error *error)
 {
     for (size_t v = 0; v < findings->variant_count; v++)
         if (are_all_late(&findings->variants[v])) return fail_late_batch(&findings->variants[v], error);
-    rue_status status = rue_findings_check_recommended(findings, error);
-    return status == RUE_OK ? check_decided(findings, error) : status;
+    return rue_findings_check_answer(findings, error);
 }
 
 rue_status rue_study_conclude(const struct rue_study *study, const struct rue_findings *findings,

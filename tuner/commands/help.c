@@ -168,7 +168,7 @@ void rue_help_show(bool whole, int columns, FILE *out)
                                         "2",   "usage",
                                         "3",   "data unreadable",
                                         "4",   "nothing feasible",
-                                        "5",   "inconclusive",
+                                        "5",   "not decided, or it does not hold here",
                                         "6",   "store or disk",
                                         "130", "interrupted",
                                         "141", "the reader of the output is gone",

@@ -343,7 +343,18 @@ void rue_findings_close(struct rue_findings *findings)
     free(findings);
 }
 
-rue_status rue_findings_check_recommended(const struct rue_findings *findings, rue_error *error)
+static rue_status check_decided(const struct rue_findings *findings, rue_error *error)
+{
+    const struct rue_variant_findings *variant = rue_findings_first_undecided(findings);
+    char why[RUE_WHY_NOT_BYTES], name[PATH_MAX + 128] = "";
+    if (!variant) return RUE_OK;
+    rue_findings_why_not(findings, variant, why);
+    if (findings->variant_count > 1) rue_findings_name_among(findings, variant, name, sizeof name);
+    return rue_fail(error, RUE_INCONCLUSIVE, "not decided%s%s, because %s: %s", name[0] ? " for " : "", name,
+                    why, rue_findings_next_step(findings, variant));
+}
+
+rue_status rue_findings_check_answer(const struct rue_findings *findings, rue_error *error)
 {
     bool feasible = false; /* false: every trial failed or was infeasible */
     for (size_t v = 0; v < findings->variant_count; v++) {
@@ -366,5 +377,5 @@ rue_status rue_findings_check_recommended(const struct rue_findings *findings, r
                         "the reasons in the report, or leave out a model",
                         name);
     }
-    return RUE_OK;
+    return check_decided(findings, error);
 }

@@ -28,9 +28,8 @@ rue_status rue_overall_find(struct rue_findings *findings, const struct rue_rank
                             rue_error *error) RUE_MUST_CHECK;
 void rue_overall_close(struct rue_findings *findings);
 
-/* RUE_OK if every variant has a recommendation. RUE_INCONCLUSIVE: not yet, as the run ended early; else
- * RUE_INFEASIBLE. */
-rue_status rue_findings_check_recommended(const struct rue_findings *findings,
-                                          rue_error *error) RUE_MUST_CHECK;
+/* RUE_OK if every variant has a recommendation, and all are decided. RUE_INCONCLUSIVE: not decided, or none
+ * yet, as the run ended early; else RUE_INFEASIBLE. The results are shown all the same. */
+rue_status rue_findings_check_answer(const struct rue_findings *findings, rue_error *error) RUE_MUST_CHECK;
 
 #endif

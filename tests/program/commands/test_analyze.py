@@ -28,7 +28,7 @@ def analyze(rue, text, *words, name="t.csv"):
 
 
 def modes(done):
-    assert done.returncode in (0, 4), done.stderr
+    assert done.returncode in (0, 4, 5), done.stderr
     return rankings(json.loads(done.stdout))
 
 
@@ -196,6 +196,18 @@ def test_repeats_count_by_their_median(rue):
     assert configs[64, 1]["end_to_end_ns"] == {"ape": 11 * 10**9, "bee": 21 * 10**9} and configs[64, 1]["repeats"] == 3
 
 
+def test_an_answer_that_is_not_decided_has_exit_code_5(rue):
+    """Where it is printed: the same answer has the same code. Other commands do what they are asked for."""
+    (rue.folder / "t.csv").write_text(PLAIN + "day,ape,64,1,9\nday,ape,64,1,500\nday,bee,64,1,1\nday,bee,64,1,21\n")
+    advice = "measure each configuration more often"
+    expect_failure(rue("analyze", "t.csv"), 5, "rue analyze: not decided, because its regret is between", advice)
+    for words in (["analyze", "t.csv", "--study", "out"], ["show", "out"], ["show", "out", "--json"]):
+        assert rue(*words).stderr.endswith(advice + "\n")
+    assert json.loads(rue("show", "out", "--json").stdout)["decided"] is False
+    for words in (["report", "out"], ["list", "out"], ["show", "out", "--trials"], ["show", "out", "--trial", "1"]):
+        assert rue(*words).returncode == 0, words
+
+
 def test_configurations_with_missing_or_failed_cells_are_not_ranked_and_reported(rue):
     text = PLAIN.replace("num_workers,time_s", "num_workers,time_s,status,reason").replace("\n", ",,\n").replace(
         "reason,,", "reason").replace("bee,32,2,20,,", "bee,32,2,,infeasible,no room").replace("ape,64,1,11,,", "ape,64,1,oom,,")
@@ -282,7 +294,7 @@ def test_a_truncated_trial_is_skipped_with_a_note(rue):
 def check_study(rue, table, *words):
     """The study of a table gives the ranking of the table. Returns its rows, (model, batch size, workers, status, ns)."""
     done, plain = rue("analyze", table, "--study", "out", *words), rue("analyze", table, "--json", *words)
-    assert done.returncode == plain.returncode and plain.returncode in (0, 4), done.stderr
+    assert done.returncode == plain.returncode and plain.returncode in (0, 4, 5), done.stderr
     study, own = json.loads(rue("show", "out", "--json").stdout), json.loads(plain.stdout)
     for key in own.keys() - {"provenance"}:
         assert study[key] == own[key], key
