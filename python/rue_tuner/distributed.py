@@ -13,7 +13,7 @@ from .program import INTERRUPTED_LINE, STUDY, Interrupter, Watchdog, ctrl_c_inte
 from .study import explain_failure
 
 CONNECT_S = 60
-INTERRUPTED_S = 15  # Ctrl-C on a rank ends the study, unless rank 0 is interrupted by then
+INTERRUPTED_S = 15  # how long an interrupted rank waits for the results so far
 END = '{"op": "end"'  # starts the line that rank 0 adds to those of rue
 OF_TCP = dict(TCP_NODELAY=1, TCP_KEEPIDLE=20, TCP_KEEPINTVL=5, TCP_USER_TIMEOUT=60_000)  # a lost machine is noticed
 
@@ -111,7 +111,11 @@ def follow(connection, runner):
         try:
             serve(runner, connection, requests(lines), pressed, block)
         except KeyboardInterrupt:
-            connection.settimeout(INTERRUPTED_S if block.stack is None and not interrupted else None)
+            if block.stack is None and not interrupted:
+                connection.settimeout(INTERRUPTED_S)
+                connection.sendall(INTERRUPTED_LINE.encode())  # rue ends the study, with the results so far
+            else:
+                connection.settimeout(None)
         list(requests(lines))  # what rue still asked
     if "document" in outcome:
         return outcome

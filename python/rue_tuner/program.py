@@ -22,8 +22,9 @@ from .errors import TuneError
 INTERRUPTED = (130, 143)  # exit codes
 TEMPORARY = "rue-tuner-"  # start of the names of folders that are removed at the end
 END_S = 60  # for writing the results after an interrupt
+RESULTS_S = 5  # usually enough for that
 OF_TEMPORARY = re.compile(rf"^(?:written: .*?{TEMPORARY}.*?\n|More: [^;]*?{TEMPORARY}.*?--json\.\n)", re.M | re.S)
-INTERRUPTED_LINE = '{"op": "interrupted"}\n'  # rank 0 adds it to those of rue, for the other ranks
+INTERRUPTED_LINE = '{"op": "interrupted"}\n'  # from a rank to rue; and from rank 0 to the others, among those of rue
 BUNDLED = pathlib.Path(__file__).with_name("bin") / "rue"
 STUDY = threading.Lock()  # held while this process runs a study, or is the runner of one
 
@@ -170,17 +171,21 @@ class Watchdog(threading.Thread):
         self.poll.poll()
         time.sleep(0.1)  # a process that dies closes its connection before its parent knows
         if self.runner.busy:
-            self.gave_up, by_ctrl_c = not self.process or (self.process.poll() or 0) >= 0, self.ends_by_ctrl_c()
+            by_ctrl_c, code = self.ends_by_ctrl_c(), None
+            if self.process:
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    code = self.process.wait(RESULTS_S)
+            self.gave_up = code is None or code >= 0 and code not in INTERRUPTED
             self.block.interrupt()
         if self.gave_up and self.block.stack:
             with contextlib.suppress(Exception):
-                sys.stderr.write("rank 0 was interrupted, so the trial of this rank was stopped.\n"
+                sys.stderr.write("a rank was interrupted, so the trial of this rank was stopped.\n"
                                  if by_ctrl_c else
                                  "rue gave up waiting for this trial. The stack of the thread that runs it:\n" +
                                  self.block.stack)
 
     def ends_by_ctrl_c(self):
-        """Whether rank 0 was interrupted. Its line still waits to be read, as the thread that reads is busy."""
+        """Whether a rank was interrupted. Rank 0's line still waits to be read, as the thread that reads is busy."""
         lines = ""
         with contextlib.suppress(OSError):
             lines = self.connection.recv(1 << 20, socket.MSG_PEEK | socket.MSG_DONTWAIT).decode(errors="replace")
@@ -239,6 +244,11 @@ class Run:
         self.process.send_signal(signal.SIGINT)
         self.wait(END_S)
 
+    def report_interrupt(self, others):
+        for connection in others:
+            with contextlib.suppress(OSError):
+                connection.send(INTERRUPTED_LINE.encode(), socket.MSG_DONTWAIT)
+
     def wait(self, seconds=None):
         with contextlib.suppress(subprocess.TimeoutExpired):
             self.process.wait(seconds)
@@ -269,14 +279,14 @@ class Run:
                 self.wait()
             except KeyboardInterrupt:
                 if block.stack is None:
-                    for connection in others:
-                        with contextlib.suppress(OSError):
-                            connection.send(INTERRUPTED_LINE.encode(), socket.MSG_DONTWAIT)
+                    self.report_interrupt(others)
                     self.interrupt()
                 else:
                     self.wait(END_S)
             finally:
                 self.finish()
+                if self.interrupted:
+                    self.report_interrupt(others)
                 watchdog.join(END_S)
                 for child in multiprocessing.active_children() if block.stack is not None else []:
                     child.join(1)  # PyTorch has terminated the workers that hang

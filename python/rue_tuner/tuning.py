@@ -115,7 +115,7 @@ def tune_together(subject, steps, arguments, out, quiet):
         outcome = dict(document=result.document, report=result.report, interrupted=result.interrupted)
         return result
     except KeyboardInterrupt:
-        outcome = dict(error="rank 0 was interrupted before it had a result", interrupted=True)
+        outcome = dict(error="a rank was interrupted before there was a result", interrupted=True)
         raise
     except BaseException as error:
         outcome = dict(error=getattr(error, "said", "") or str(error) or type(error).__name__)

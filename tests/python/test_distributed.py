@@ -187,23 +187,27 @@ INTERRUPTED_SCRIPT = """
         calls = []
         def step(batch):
             calls.append(batch)
-            if len(calls) == (1 if case == "first" else 9) and rank == 1:  # a trial has 4 batches
+            if len(calls) == (1 if case.endswith("first") else 9) and rank == 1:  # a trial has 4 batches
                 if case == "all":
                     hold.touch()
                     threading.Thread(target=interrupt_later).start()
-                os.kill(pids[0], signal.SIGINT)
+                os.kill(pids[1 if case.startswith("other") else 0], signal.SIGINT)
                 time.sleep(1000)
+            if rank == 2 and case == "other hangs" and len(calls) == 9:
+                time.sleep(1000)  # as in a collective call that rank 1 left
         loader = DataLoader(Squares(32), batch_size=8)
         return rue.tune(loader, {"mine": step}, space={"num_workers": [0, 1]}, strategy="grid", budget="4trials", quiet=True)
 
-    for case in ("alone", "all", "first"):
+    for case in ("alone", "all", "first", "other", "other hangs", "other first"):
+        if case.startswith("other"):
+            distributed.INTERRUPTED_S = 15
         try:
             answer = dict(interrupted=study(case).interrupted)
         except (Exception, KeyboardInterrupt) as error:
             answer = dict(error=f"{type(error).__name__}: {error}")
         dist.barrier()
         if rank == 0:
-            interrupted.unlink()
+            interrupted.unlink(missing_ok=True)
         dist.barrier()
         print(json.dumps(dict(case=case, **answer)) + "\\n", end="", flush=True)
 """
@@ -216,14 +220,14 @@ def interrupted(tmp_path_factory):
     program.write_text(SLOW_RUE.format(python=sys.executable, program=PROGRAM))
     program.chmod(0o755)
     found, errors = run_ranks(INTERRUPTED_SCRIPT, folder, program)
-    assert [len(of_case) for of_case in found.values()] == [RANKS] * 3, errors
+    assert [len(of_case) for of_case in found.values()] == [RANKS] * 6, errors
     return found, errors
 
 
 def test_ctrl_c_on_rank_0_gives_all_ranks_the_result_so_far(interrupted):
     found, errors = interrupted
     assert [answer.get("interrupted") for answer in found["alone"]] == [True] * RANKS
-    assert wording.RANK_0_WAS_INTERRUPTED in errors[1] and wording.GAVE_UP not in errors[1]
+    assert wording.A_RANK_WAS_INTERRUPTED in errors[1] and wording.GAVE_UP not in errors[1]
 
 
 def test_a_rank_waits_for_the_result_as_long_as_rank_0_writes_it(interrupted):
@@ -232,4 +236,13 @@ def test_a_rank_waits_for_the_result_as_long_as_rank_0_writes_it(interrupted):
 
 def test_ctrl_c_on_rank_0_before_there_is_a_result_is_named(interrupted):
     first, *others = (answer["error"] for answer in interrupted[0]["first"])
-    assert first.startswith("KeyboardInterrupt") and all(error.startswith("KeyboardInterrupt: " + wording.RANK_0_WAS_INTERRUPTED) for error in others)
+    assert first.startswith("KeyboardInterrupt") and all(error.startswith("KeyboardInterrupt: " + wording.A_RANK_WAS_INTERRUPTED) for error in others)
+
+
+@pytest.mark.parametrize("case", ["other", "other hangs"])
+def test_ctrl_c_on_another_rank_gives_all_ranks_the_result_so_far(interrupted, case):
+    assert [answer.get("interrupted") for answer in interrupted[0][case]] == [True] * RANKS
+
+
+def test_ctrl_c_on_another_rank_before_there_is_a_result_is_a_keyboard_interrupt_on_all(interrupted):
+    assert all(answer["error"].startswith("KeyboardInterrupt") for answer in interrupted[0]["other first"]), interrupted[0]["other first"]

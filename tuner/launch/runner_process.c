@@ -1,5 +1,8 @@
 #include "runner_process.h"
 
+#include <signal.h>
+#include <string.h>
+
 #include "protocol.h"
 #include "runner_command.h"
 #include "suspension.h"
@@ -31,6 +34,10 @@ rue_status rue_runner_process_read(struct rue_runner_process *runner, uint64_t d
     const char *line;
     rue_status status =
         rue_process_read_line(runner->process, deadline_ns, RUE_PROTOCOL_LINE_MAX, &line, error);
+    if (status == RUE_OK && rue_protocol_is_interrupt(line, strlen(line))) {
+        raise(SIGINT);
+        return rue_fail(error, RUE_INTERRUPTED, "interrupted");
+    }
     if (status == RUE_OK) status = rue_protocol_parse(line, reply, error);
     if (status != RUE_OK || !runner->remote || !rue_rank_decode_end(*reply, &runner->end)) return status;
     json_decref(*reply);

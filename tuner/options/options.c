@@ -278,6 +278,15 @@ static rue_status fail_unknown_option(const struct rue_command *command, const c
                     rue_program_name(), command->name);
 }
 
+/* Whether the word is an option of the command: a value that was left out does not become the next option. */
+static bool is_option(const struct rue_command *command, const char *word)
+{
+    if (strncmp(word, "--", 2) != 0) return false;
+    for (size_t i = 0; i < command->option_count; i++)
+        if (option_has_name(&command->options[i], word + 2)) return true;
+    return false;
+}
+
 /* Reads one "--name", "--name=value" or "--name value"; `*at` moves to the last word that was read. `*list`:
  * the option, if that word is a list. */
 static rue_status read_flag(struct rue_options *options, int argc, char **argv, int *at,
@@ -292,7 +301,7 @@ static rue_status read_flag(struct rue_options *options, int argc, char **argv, 
         const char *text = equals ? equals + 1 : NULL;
         if (option->kind == RUE_OPTION_LIST || option->kind == RUE_OPTION_SETTINGS) *list = option;
         if (!text && option->kind == RUE_OPTION_FLAG) text = "true";
-        if (!text && ++*at < argc) text = argv[*at];
+        if (!text && *at + 1 < argc && !is_option(options->command, argv[*at + 1])) text = argv[++*at];
         if (!text)
             return rue_fail(error, RUE_USAGE, "--%s needs a value (%s)", option->name, option->argument);
         return set_value(options, i, text, options->flags[i], error);

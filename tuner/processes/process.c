@@ -247,6 +247,14 @@ bool rue_process_collect(struct rue_process *process, size_t longest)
     return find_newline(process) || status != RUE_OK || process->searched > longest;
 }
 
+const char *rue_process_peek_line(struct rue_process *process, size_t *bytes)
+{
+    drop_line(process);
+    if (!find_newline(process)) return NULL;
+    *bytes = process->searched;
+    return process->buffer;
+}
+
 rue_status rue_process_read_line(struct rue_process *process, uint64_t deadline_ns, size_t longest,
                                  const char **line, rue_error *error)
 {

@@ -63,6 +63,10 @@ rue_status rue_process_read_line(struct rue_process *process, uint64_t deadline_
 /* Reads what has arrived of the next line. True: rue_process_read_line would not wait. */
 bool rue_process_collect(struct rue_process *process, size_t longest);
 
+/* The next line if it has arrived, [*bytes], which is not read by this; else NULL. Borrowed until the next
+ * call. */
+const char *rue_process_peek_line(struct rue_process *process, size_t *bytes);
+
 /* Ends the child: closes its input, waits `grace_ns`, sends SIGTERM to its group, waits `grace_ns`, sends
  * SIGKILL. Each wait is at most 300 ms after a signal to this process. Kills all its descendants in any group
  * or session, too. A program that is not a child continues. */

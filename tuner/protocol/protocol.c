@@ -234,6 +234,16 @@ rue_status rue_protocol_parse(const char *line, json_t **out, rue_error *error)
     return rue_fail(error, RUE_RUNNER, "%s", clean);
 }
 
+bool rue_protocol_is_interrupt(const char *line, size_t bytes)
+{
+    enum { BYTES_MAX = 64 }; /* other lines are not parsed */
+    json_t *object = bytes <= BYTES_MAX ? json_loadb(line, bytes, 0, NULL) : NULL;
+    const char *op = json_string_value(json_object_get(object, "op"));
+    bool found = op && strcmp(op, "interrupted") == 0;
+    json_decref(object);
+    return found;
+}
+
 rue_status rue_protocol_decode_open(const json_t *object, struct rue_open_request *out, rue_error *error)
 {
     struct rue_json_reader reader = {.place = "open", .fault = RUE_USAGE, .error = error};

@@ -20,6 +20,10 @@
 
 enum { RUE_PROTOCOL_LINE_MAX = 16 << 20, RUE_HELLO_LIST_MAX = 64 };
 
+/* Whether a runner says, by {"op":"interrupted"}, that its user interrupted it. Then the study ends as by
+ * Ctrl-C. */
+bool rue_protocol_is_interrupt(const char *line, size_t bytes);
+
 struct rue_hello {
     char runner[128]; /* "rue 0.1.0" */
     char loader[64];  /* "rue", "torch"; default: the runner's name without its version */

@@ -1,5 +1,6 @@
 #include "rank_watch.h"
 
+#include <signal.h>
 #include <sys/epoll.h>
 #include <unistd.h>
 
@@ -35,7 +36,11 @@ static void handle_event(struct rue_members *group, const struct epoll_event *ev
     size_t index = event->data.u64;
     struct rue_member *member = &group->members[index];
     bool reads = member->waits;
-    if (reads && rue_process_collect(rue_connection_process(member->connection), RUE_PROTOCOL_LINE_MAX)) {
+    struct rue_process *process = rue_connection_process(member->connection);
+    if (reads && rue_process_collect(process, RUE_PROTOCOL_LINE_MAX)) {
+        size_t bytes;
+        const char *line = rue_process_peek_line(process, &bytes);
+        if (line && rue_protocol_is_interrupt(line, bytes)) raise(SIGINT); /* the others may wait for it */
         member->waits = false;
         member->answered_at = ++group->events;
     } else if (!reads) {

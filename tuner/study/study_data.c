@@ -385,8 +385,8 @@ static rue_status choose_path(struct rue_study_setup *setup, const char *path, r
     struct rue_variant variant;
     rue_status status = rue_source_detect(path, &setup->goal.data.keys, &variant, error);
     if (status == RUE_OK && !setup->goal.data.modes[variant.mode])
-        return rue_fail(error, RUE_USAGE, "%s is %s data, which --mode excludes", path,
-                        rue_mode_names[variant.mode]);
+        return rue_fail(error, RUE_USAGE, "%s is %s data, which --mode excludes: leave out one of the two",
+                        path, rue_mode_names[variant.mode]);
     if (status == RUE_OK && variant.mode != RUE_RAW && rue_workload_trains(&setup->goal.loader.workload))
         return rue_fail(error, RUE_USAGE,
                         "--transform train: %s holds preprocessed images, whose crop is fixed: give the "

@@ -48,7 +48,8 @@ static rue_status load_csv(const char *path, const char *name, char **out, size_
                         "%s is a folder, not a CSV table; to show a study's folder: %s show %s", path,
                         rue_program_name(), rue_shell_word(path, word));
     FILE *file = fopen(path, "re");
-    if (!file) return rue_fail(error, RUE_DATA, "cannot open %s: %s", path, strerror(errno));
+    if (!file)
+        return rue_fail(error, RUE_DATA, "cannot open %s: %s; give a CSV table", path, strerror(errno));
     rue_status status = read_stream(file, name, out, bytes, error);
     fclose(file);
     return status;

@@ -110,6 +110,7 @@ WRONG = {
     "model_twice": (["tune", ".", "--model", "vit_b_16,vit-b-16"], ["--model", "vit_b_16", "twice"]),
     "model_none": (["tune", ".", "--model", ","], ["--model", "empty"]),
     "no_value": (["tune", "--budget"], ["--budget needs a value", "LIMIT"]),
+    "no_value_before": (["tune", ".", "--launch", "--quiet"], ["--launch needs a value (CMD)"]),
     "no_argument": (["inspect"], ["DATA is missing (usage: rue inspect DATA)"]),
     "no_table": (["analyze"], ["TABLE is missing (usage: rue analyze TABLE)"]),
     "no_destination": (["prepare"], ["DST is missing (usage: rue prepare [SRC] DST)"]),

@@ -265,6 +265,7 @@ Test(options, a_mistyped_option_gets_a_suggestion)
 Test(options, a_missing_value_is_reported)
 {
     refuse(WORDS("--budget"), "--budget needs a value (TIME)");
+    refuse(WORDS("--budget", "--seed", "5"), "--budget needs a value (TIME)");
 }
 
 Test(options, arguments_are_accepted_anywhere)

@@ -73,6 +73,20 @@ Test(protocol, the_profile_is_sent_unchanged)
     json_decref(object);
 }
 
+static bool is_interrupt(const char *line)
+{
+    return rue_protocol_is_interrupt(line, strlen(line));
+}
+
+Test(protocol, only_a_short_object_with_that_op_is_an_interrupt)
+{
+    cr_expect(is_interrupt("{\"op\":\"interrupted\"}") &&
+              is_interrupt("{ \"op\": \"interrupted\", \"rank\": 1 }\r"));
+    cr_expect_not(is_interrupt("{\"op\":\"interrupt\"}") ||
+                  is_interrupt("{\"id\":1,\"status\":\"interrupted\"}"));
+    cr_expect_not(is_interrupt("[\"op\"]") || is_interrupt("interrupted") || is_interrupt(""));
+}
+
 Test(protocol, absent_keys_have_defaults)
 {
     struct rue_trial_request request =
