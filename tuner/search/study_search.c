@@ -87,7 +87,9 @@ static rue_status collect_results(struct rue_study *study, const struct rue_trac
     size_t end = rue_study_predicts(&study->setup) ? track->first_variant + 1 : study->setup.variant_count;
     if (study->setup.plan.strategy->judge)
         status = study->setup.plan.strategy->judge(track->state, &study->outcome.recheck, error);
-    else if (rue_study_predicts(&study->setup))
+    else
+        status = rue_study_check_failures(&study->setup, &study->ledger, error);
+    if (status == RUE_OK && study->setup.plan.strategy->estimate)
         status = copy_estimates(study, track, error);
     for (size_t v = track->first_variant; status == RUE_OK && v < end; v++) {
         rue_study_mark_disturbed(study, v, track->state);

@@ -12,6 +12,12 @@ rue_status rue_study_check_data(const struct rue_trial_result *result, rue_error
                     result->reason);
 }
 
+static const char *name_data(const struct rue_study_setup *setup, size_t variant)
+{
+    const char *path = setup->variants[variant].variant.path;
+    return path[0] ? path : "the runner's data";
+}
+
 rue_status rue_study_fail_probe(const struct rue_study_setup *setup, size_t variant,
                                 const struct rue_trial_result *result, rue_error *error)
 {
@@ -20,10 +26,55 @@ rue_status rue_study_fail_probe(const struct rue_study_setup *setup, size_t vari
                         result->refused == 1
                             ? "" /* the reason says what to do */
                             : "; give smaller batches with --batch-size, or raise --max-memory");
-    const char *path = setup->variants[variant].variant.path;
     return rue_fail(error, RUE_INFEASIBLE,
                     "the first trials on %s failed: %s; fix this, then run the same command to continue",
-                    path[0] ? path : "the runner's data", result->reason);
+                    name_data(setup, variant), result->reason);
+}
+
+/* Of a model or a loader. */
+struct failures {
+    bool succeeds; /* in one trial */
+    size_t count;
+    const char *reason; /* of the last failure */
+};
+
+static void count_failure(struct failures *failures, const struct rue_trial_result *result)
+{
+    failures->succeeds |= result->outcome == RUE_TRIAL_OK;
+    if (result->outcome != RUE_TRIAL_FAILED && result->outcome != RUE_TRIAL_TIMEOUT) return;
+    failures->count++;
+    failures->reason = result->reason;
+}
+
+static rue_status check_failures(const struct failures *failures, const char *what, const char *name,
+                                 rue_error *error)
+{
+    if (failures->succeeds || failures->count == 0) return RUE_OK;
+    return rue_fail(error, RUE_INFEASIBLE,
+                    "%s %s failed in every trial, %zu times: %s; fix this, then run the same command to "
+                    "continue",
+                    what, name, failures->count, failures->reason);
+}
+
+rue_status rue_study_check_failures(const struct rue_study_setup *setup,
+                                    const struct rue_study_ledger *ledger, rue_error *error)
+{
+    struct failures models[RUE_STUDY_MODELS_MAX] = {0}, loaders[RUE_STUDY_VARIANTS_MAX] = {0};
+    rue_status status = RUE_OK;
+    for (size_t i = 0; i < ledger->row_count; i++) {
+        const struct rue_ledger_row *row = &ledger->rows[i];
+        const struct rue_trial_result *result = &row->trial.result;
+        enum rue_measure measure = row->trial.measure;
+        if (row->discarded) continue;
+        if (measure != RUE_LOAD) count_failure(&models[row->model], result);
+        if (measure == RUE_LOAD || (measure == RUE_JOINT && result->outcome == RUE_TRIAL_OK))
+            count_failure(&loaders[row->variant], result);
+    }
+    for (size_t v = 0; status == RUE_OK && v < setup->variant_count; v++)
+        status = check_failures(&loaders[v], "loading", name_data(setup, v), error);
+    for (size_t m = 0; status == RUE_OK && m < setup->model_count; m++)
+        status = check_failures(&models[m], "the model", setup->models[m].name, error);
+    return status;
 }
 
 enum { SAME_FAILURES_MAX = 5 };

@@ -2,7 +2,7 @@
 #ifndef RUE_TRIAL_FAILURES_H
 #define RUE_TRIAL_FAILURES_H
 
-#include "study_setup.h"
+#include "study_ledger.h"
 
 /* RUE_DATA, with what to do, if the trial failed because of an item of the data. */
 rue_status rue_study_check_data(const struct rue_trial_result *result, rue_error *error) RUE_MUST_CHECK;
@@ -11,6 +11,10 @@ rue_status rue_study_check_data(const struct rue_trial_result *result, rue_error
  */
 rue_status rue_study_fail_probe(const struct rue_study_setup *setup, size_t variant,
                                 const struct rue_trial_result *result, rue_error *error);
+
+/* RUE_INFEASIBLE if a loader or a model failed in trials and succeeded in none: nothing can be predicted then. */
+rue_status rue_study_check_failures(const struct rue_study_setup *setup,
+                                    const struct rue_study_ledger *ledger, rue_error *error) RUE_MUST_CHECK;
 
 /* Zeroed: none yet. */
 struct rue_same_failures {

@@ -230,3 +230,17 @@ def test_misleading_compute_times_find_the_best_or_widen_the_bound(rue, script, 
     rue("tune", "--runner", runner.command, "--out", "out", "--budget", "9999s", "--strategy", "duel", "--seed", seed)
     part = read_json(rue.folder / "out/recommendation.json")["recommendations"][0]
     assert part["config"]["batch_size"] == 64 or part["certificate"]["bound_ratio"] > 0.05
+
+
+@pytest.mark.parametrize("budget", [8, 12, 20, 40])
+@pytest.mark.parametrize("models, fails", [
+    ("ape,bee", [dict(model="bee")]),
+    ("bee", [dict(model="bee")]),
+    ("ape,bee", [dict(measure="load"), dict(measure="joint")]),
+], ids=["a model", "the only model", "the loader"])
+def test_what_always_fails_is_not_predicted(rue, script, budget, models, fails):
+    failed = dict(status="failed", reason="ValueError: wrong")
+    one = three_models(script, faults=[dict(when=when, do="answer", answer=failed) for when in fails])
+    done = rue("tune", "--runner", one.command, "--strategy", "duel", "--model", models, "--out", "out", "--budget", f"{budget}trials")
+    expect_failure(done, 4, "ValueError: wrong", "run the same command")
+    assert recommendation(rue)["config"] is None and "predicted" not in done.stdout
