@@ -216,7 +216,9 @@ static void say_run_caveats(struct rue_page *page, const struct rue_findings *fi
     if (rue_findings_is_doubtful(findings)) say_caveat(page, count, "the machine was busy");
     if (findings->run.partial) say_caveat(page, count, "partial results");
     if (changes->contention.contended_ratio > 0 && !rue_findings_is_unsteady(findings))
-        say_caveat(page, count, "times are corrected for other programs");
+        say_caveat(page, count, "%s",
+                   rue_findings_corrects_contention(findings) ? "times are corrected for other programs"
+                                                              : "other programs used CPUs");
     if (changes->notice_count && !rue_findings_is_unsteady(findings))
         say_caveat(page, count, "times are corrected for changes of the machine's speed");
     if (changes->dropped_count) say_caveat(page, count, "%zu nodes were dropped", changes->dropped_count);

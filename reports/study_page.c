@@ -34,7 +34,7 @@ static void put_provenance(struct rue_page *page, const struct rue_findings *fin
                            const struct rue_breakdown *breakdown)
 {
     const struct rue_run_findings *run = &findings->run;
-    bool corrected = findings->changes.notice_count || findings->changes.contention.contended_ratio > 0;
+    bool corrected = findings->changes.notice_count || rue_findings_corrects_contention(findings);
     const struct rue_machine_findings *machine = &findings->machine;
     char text[RUE_UNIT_TEXT_BYTES] = "", memory[RUE_UNIT_TEXT_BYTES] = "";
     rue_page_heading(page, 1);

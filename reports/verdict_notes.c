@@ -404,9 +404,10 @@ static void say_contention(struct rue_page *page, const struct rue_findings *fin
     if (!(contention->contended_ratio > 0) || rue_findings_is_unsteady(findings)) return;
     rue_say(page,
             "Note: other programs used %.2g of %d" NB "CPU%s for %.0f" NB
-            "%% of the time; the times of those trials are corrected.",
+            "%% of the time; the times of those trials are %scorrected.",
             contention->other_cpus, contention->cpus, rue_prose_plural((uint64_t)contention->cpus),
-            fmax(1, 100 * contention->contended_ratio));
+            fmax(1, 100 * contention->contended_ratio),
+            rue_findings_corrects_contention(findings) ? "" : "not ");
 }
 
 static void say_dropped_nodes(struct rue_page *page, const struct rue_findings *findings)

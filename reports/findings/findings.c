@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "strategy.h"
 #include "units.h"
 
 static const double undecided_ratio = 0.5; /* of regret */
@@ -185,6 +186,12 @@ bool rue_findings_is_unsteady(const struct rue_findings *findings)
     const struct rue_contention_findings *contention = &findings->changes.contention;
     return contention->affected_ratio > most_ratio ||
            (contention->affected_ratio > 0 && !contention->has_clean_pair);
+}
+
+bool rue_findings_corrects_contention(const struct rue_findings *findings)
+{
+    const struct rue_strategy_ops *strategy = rue_strategy_find(findings->run.strategy);
+    return findings->changes.contention.contended_ratio > 0 && strategy && strategy->expect;
 }
 
 bool rue_findings_withholds_ratios(const struct rue_findings *findings)

@@ -304,6 +304,9 @@ bool rue_findings_is_doubtful(const struct rue_findings *findings);
 /* Whether too much of the time was affected for a claim, or every comparison of what is recommended. */
 bool rue_findings_is_unsteady(const struct rue_findings *findings);
 
+/* Whether times are corrected for other programs that used CPUs: where the strategy predicts. */
+bool rue_findings_corrects_contention(const struct rue_findings *findings);
+
 /* Whether it was too unsteady to state ratios of times, without --accept-busy. */
 bool rue_findings_withholds_ratios(const struct rue_findings *findings);
 

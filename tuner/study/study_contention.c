@@ -75,7 +75,6 @@ struct rue_contention_findings rue_study_find_contention(const struct rue_study_
                                                          const struct rue_findings *findings, int cpus)
 {
     struct rue_contention_findings out = {.cpus = cpus, .has_clean_pair = true};
-    if (!rue_study_predicts(setup)) cpus = 0; /* times count as measured */
     struct rue_speed usual = usual_speed(ledger);
     double sum_ns = 0, affected_ns = 0, contended_ns = 0, other_ns = 0;
     for (size_t i = 0; i < ledger->row_count; i++) {

@@ -61,6 +61,25 @@ def test_a_neighbour_all_the_time_makes_the_answer_not_reliable(rue):
     assert accepted.startswith(wording.NOT_RELIABLE_OTHER_PROGRAMS)
 
 
+FEW = ["--batch-size", "64", "--num-workers", "4,8"]
+
+
+@pytest.mark.parametrize("words", [["--strategy", "auto"], ["--strategy", "grid", "--repeats", "1"]])
+def test_a_grid_beside_a_neighbour_is_not_reliable_either(rue, words):
+    document, answer, _, said = tune(rue, "--neighbour 0.95", *words, *FEW, code=5)
+    assert document["provenance"]["strategy"]["name"] == "grid" and document["low_confidence"] and not document["decided"]
+    assert said.startswith(wording.NOT_RELIABLE_OTHER_PROGRAMS) and answer["certificate"] is None and answer["interval"] is None
+    document, *_ = tune(rue, "--neighbour 0.95", *words, *FEW, "--accept-busy")
+    assert document["decided"] and document["low_confidence"]
+
+
+def test_a_grid_is_not_corrected_for_a_neighbour_in_bursts(rue):
+    document, _, _, said = tune(rue, "--neighbour 0.15", "--strategy", "grid", "--budget", "10h")
+    contention = document["contention"]
+    assert 0 < contention["contended_ratio"] <= contention["affected_ratio"] < 0.5 and contention["has_clean_pair"]
+    assert said.startswith("Use") and wording.TRIALS_ARE_NOT_CORRECTED in said
+
+
 @pytest.mark.parametrize("clock", ["--no-cpu", "--no-idle"])
 def test_without_cpu_times_there_is_an_answer_and_a_bound(rue, clock):
     document, answer, excess, _ = tune(rue, f"--neighbour 0.25 {clock}")

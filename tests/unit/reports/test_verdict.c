@@ -379,14 +379,19 @@ Test(verdict, only_an_answer_that_was_mostly_affected_is_not_reliable)
 Test(verdict, what_other_programs_took_follows_the_answer)
 {
     struct fixture fixture;
-    struct rue_page page = {0};
     fixture_open_plain(&fixture);
     fixture.findings.changes.contention = (struct rue_contention_findings){
         .affected_ratio = 0.3, .contended_ratio = 0.22, .other_cpus = 1, .cpus = 2, .has_clean_pair = true};
-    rue_verdict_background(&page, &fixture.findings, true);
-    cr_expect(strstr(page_text(&page),
-                     "Note: other programs used 1 of 2 CPUs for 22 % of the time; the times of "
-                     "those trials are corrected."));
+    static const char *const said[][2] = {{"duel", "corrected"}, {"grid", "not corrected"}};
+    for (size_t i = 0; i < sizeof said / sizeof *said; i++) {
+        struct rue_page page = {0};
+        char text[128];
+        snprintf(fixture.findings.run.strategy, sizeof fixture.findings.run.strategy, "%s", said[i][0]);
+        snprintf(text, sizeof text,
+                 "used 1 of 2 CPUs for 22 %% of the time; the times of those trials are %s.", said[i][1]);
+        rue_verdict_background(&page, &fixture.findings, true);
+        cr_expect(strstr(page_text(&page), text), "%s", said[i][0]);
+    }
     fixture_close(&fixture);
 }
 
