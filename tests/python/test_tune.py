@@ -172,6 +172,16 @@ def test_a_broken_pipeline_is_an_error_and_no_recommendation(loader, reason):
     assert "Failing" not in str(loader) and ("pipelines.py" in str(caught.value)) == ("damaged" in reason), "with the traceback"
 
 
+@pytest.mark.parametrize("budget", ["8trials", "12trials", "40trials"])
+@pytest.mark.parametrize("more", [{}, {"resnet18@h100": None}])
+def test_a_step_that_always_fails_is_an_error_and_no_recommendation(budget, more):
+    def failing(batch):
+        raise ArithmeticError("the step is wrong")
+    with pytest.raises(rue.TuneError, match="ArithmeticError: the step is wrong") as caught:
+        rue.tune(DataLoader(Squares(), batch_size=8), {"mine": failing, **more}, space=dict(batch_size=[4, 8, 16], num_workers=[0, 1, 2]), budget=budget, strategy="duel", quiet=True)
+    assert "in failing" in str(caught.value), "with the traceback"
+
+
 @pytest.mark.parametrize("arguments, error, reason", [
     (dict(models=["resnet81"]), rue.TuneError, "resnet81"),
     (dict(budget="soon"), rue.TuneError, "soon"),
