@@ -21,6 +21,9 @@
 /* Keeps batches * largest batch size within the limit of --images. */
 enum { BATCHES_MAX = 1 << 24, WORKERS_MAX = 65536, EPOCHS_MAX = 100000 };
 
+/* Where the program chooses to measure all configurations, and there is time. */
+enum { USUAL_REPEATS = 3 };
+
 /* The default budget, as a share of the table's time. */
 #define TABLE_SHARE 0.1
 
@@ -93,8 +96,10 @@ static const struct rue_option options_table[] = {
              "predict."},
     {"confidence", RUE_OPTION_PERCENTAGE, "PERCENT", "95%", "confidence required for --epsilon", .min = 5000,
      .max = 9900, .group = RUE_GROUP_BUDGET},
-    {"repeats", RUE_OPTION_COUNT, "N", "1", "measure each configuration N times", .min = 1, .max = 1000,
-     .group = RUE_GROUP_BUDGET},
+    {"repeats", RUE_OPTION_COUNT, "N", NULL, "measure each configuration N times [1]", .min = 1, .max = 1000,
+     .group = RUE_GROUP_BUDGET, .usual = "1, or up to 3 if the budget has room for all",
+     .more = "For grid. Where auto has chosen grid, and the budget has room, it is up to 3 times: repeats "
+             "show the uncertainty."},
     {"prior", RUE_OPTION_PATH, "STUDY", NULL, "start from an earlier study, such as rue-out/photos",
      .group = RUE_GROUP_BUDGET, .usual = "none"},
 
@@ -133,7 +138,7 @@ static const struct rue_option options_table[] = {
 
 static struct rue_study_goal read_tune_goal(const struct rue_options *options)
 {
-    int mode = rue_options_word(options, "mode");
+    int mode = rue_options_word(options, "mode"), repeats = (int)rue_options_number(options, "repeats");
     struct rue_study_goal goal = {
         .data.table = rue_options_text(options, "table"),
         .data.map = rue_options_text(options, "map"),
@@ -147,7 +152,8 @@ static struct rue_study_goal read_tune_goal(const struct rue_options *options)
         .search.epsilon_ratio = rue_options_ratio(options, "epsilon"),
         .search.confidence = rue_options_ratio(options, "confidence"),
         .output.accepts_busy = rue_options_flag(options, "accept-busy"),
-        .search.repeats = (int)rue_options_number(options, "repeats"),
+        .search.repeats = repeats ? repeats : 1,
+        .search.repeats_most = repeats ? repeats : USUAL_REPEATS,
         .space.limits_workers = rue_options_text(options, "max-workers"),
         .space.max_workers = (int)rue_options_number(options, "max-workers"),
         .space.max_workers_origin = rue_options_origin(options, "max-workers"),

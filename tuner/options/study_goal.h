@@ -70,7 +70,8 @@ struct rue_study_goal {
         double confidence;    /* required for epsilon_ratio */
         enum rue_goal minimise;
         uint64_t max_first_batch_ns; /* limit of a recommended configuration; 0: none */
-        int repeats;
+        int repeats;                 /* of each configuration, for strategies without predictions */
+        int repeats_most; /* if the program chooses the strategy, and the budget has room; 0: `repeats` */
         struct rue_ranking_rules rules;
         struct rue_recommendation *prior; /* (optional) an earlier study, to start from */
         struct rue_recommended *checked;  /* (optional) its variant to check: the models that exist here, and

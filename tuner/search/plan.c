@@ -75,15 +75,31 @@ static rue_status choose_strategy(struct rue_study_setup *setup, struct rue_stud
     return RUE_OK;
 }
 
+/* If the program chose the strategy, repeats of the whole grid show the uncertainty, as many as the budget
+ * has room for. Recorded times have none to show. */
+static void choose_repeats(struct rue_study_setup *setup, const struct rue_study_ledger *ledger)
+{
+    const struct rue_study_goal *goal = &setup->goal;
+    double cells = (double)(setup->config_count * setup->model_count * setup->variant_count), fit = INFINITY;
+    setup->plan.repeats = goal->search.repeats;
+    if (!setup->plan.why[0] || rue_study_predicts(setup) || rue_study_hello(setup)->whole_jobs) return;
+    if (goal->search.budget.trials)
+        fit = (double)rue_watch_strategy_trials(setup, goal->search.budget.trials) / cells;
+    else if (goal->search.budget.time_ns)
+        fit = goal->search.repeats * rue_study_budget_left_s(setup, ledger) / rue_study_whole_s(setup);
+    fit = fmin(fit, goal->search.repeats_most);
+    if (fit > goal->search.repeats) setup->plan.repeats = (int)fit;
+}
+
 /* Estimates the cost of all trials, and the part that stored trials save. */
 static rue_status estimate_all(struct rue_study_setup *setup, struct rue_study_ledger *ledger,
                                rue_error *error)
 {
-    size_t repeats = (size_t)setup->goal.search.repeats, models = setup->model_count;
+    size_t repeats = (size_t)setup->plan.repeats, models = setup->model_count;
     rue_status status = RUE_OK;
     setup->plan.trials = setup->config_count * setup->variant_count * models * repeats;
     for (size_t i = 0; i < setup->config_count; i++)
-        setup->plan.expected_s += rue_study_config_s(setup, &setup->configs[i]) * setup->goal.search.repeats;
+        setup->plan.expected_s += rue_study_config_s(setup, &setup->configs[i]) * setup->plan.repeats;
     for (size_t i = 0; status == RUE_OK && ledger->found_trials && i < setup->plan.trials; i++) {
         size_t scenario = i / repeats % (models * setup->variant_count), variant = scenario / models;
         const struct rue_config *config = &setup->configs[i / repeats / models / setup->variant_count];
@@ -119,6 +135,7 @@ static rue_status plan_trials(struct rue_study_setup *setup, struct rue_study_le
     if (status != RUE_OK) return status;
     if (!rue_study_predicts(setup)) status = choose_length(setup, ledger, error);
     rue_study_list_baselines(setup);
+    choose_repeats(setup, ledger);
     if (status == RUE_OK && !rue_study_predicts(setup)) status = estimate_all(setup, ledger, error);
     if (rue_study_predicts(setup)) setup->plan.expected_s = rue_study_budget_left_s(setup, ledger);
     return status == RUE_OK ? rue_study_check_smallest(setup, ledger, setup->variant_count, error) : status;

@@ -118,7 +118,7 @@ static void add_trials(struct line *line, const struct rue_study_setup *setup,
     bool is_short = budget->trials
                         ? setup->plan.trials > rue_watch_strategy_trials(setup, budget->trials)
                         : budget->time_ns && remaining_s(setup) > rue_study_budget_left_s(setup, ledger);
-    add_count(line, (size_t)setup->goal.search.repeats, "repeat",
+    add_count(line, (size_t)setup->plan.repeats, "repeat",
               is_short ? "; as many configurations as the budget allows" : "");
 }
 

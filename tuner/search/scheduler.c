@@ -19,21 +19,40 @@ static const char no_restart[] = "cannot start its runner again";
 
 /* ---- the budget of questions ---- */
 
-/* Whether a configuration fits the rest of the budget, scaling its expected time by the ratio of measured to
- * expected time so far. The first one always fits a budget of trials. */
-static bool fits_budget(const struct rue_schedule *schedule, size_t config)
+/* Whether `trials` of `expected_s` fit the rest of the budget, scaling their time by the ratio of measured to
+ * expected time so far. */
+static bool fits_budget(const struct rue_schedule *schedule, size_t trials, double expected_s)
 {
     const struct rue_study_setup *setup = &schedule->study->setup;
     const struct rue_tracks *tracks = schedule->tracks;
     const struct rue_budget *budget = &setup->goal.search.budget;
-    size_t scenarios = setup->variant_count * setup->model_count;
     if (budget->trials)
-        return tracks->new_trials == 0 ||
-               tracks->new_trials + scenarios <= rue_watch_strategy_trials(setup, budget->trials);
+        return tracks->new_trials + trials <= rue_watch_strategy_trials(setup, budget->trials);
     double spent_s = (double)(rue_study_spent_ns(setup, &schedule->study->ledger) - schedule->start_ns) / 1e9;
     double pace = tracks->expected_s > 0 ? spent_s / tracks->expected_s : 1;
-    return !budget->time_ns || pace * rue_study_config_s(setup, &setup->configs[config]) <=
-                                   rue_study_budget_left_s(setup, &schedule->study->ledger);
+    return !budget->time_ns || pace * expected_s <= rue_study_budget_left_s(setup, &schedule->study->ledger);
+}
+
+/* A repeat that was not requested. */
+static bool is_extra(const struct rue_schedule *schedule, const struct rue_question *question)
+{
+    return question->repeat >= schedule->study->setup.goal.search.repeats;
+}
+
+/* Whether a question of a strategy that does not predict is beyond the budget. An extra repeat begins only if
+ * all of it fits. The first configuration always fits a budget of trials. */
+static bool is_over_budget(const struct rue_schedule *schedule, const struct rue_question *question)
+{
+    const struct rue_study_setup *setup = &schedule->study->setup;
+    const struct rue_tracks *tracks = schedule->tracks;
+    size_t scenarios = setup->variant_count * setup->model_count;
+    bool extra = is_extra(schedule, question), begins = tracks->repeat != question->repeat;
+    if (extra && begins)
+        return !fits_budget(schedule, scenarios * setup->config_count,
+                            rue_study_whole_s(setup) / setup->goal.search.repeats);
+    if (extra && tracks->over_budget) return true;
+    if (setup->goal.search.budget.trials && tracks->new_trials == 0) return false;
+    return !fits_budget(schedule, scenarios, rue_study_config_s(setup, &setup->configs[question->config]));
 }
 
 /* Whether stored trials may still answer later questions of a track whose question has no stored answer. */
@@ -74,14 +93,14 @@ static rue_status check_skip(struct rue_schedule *schedule, struct rue_lane *lan
     bool predicts = rue_study_predicts(&schedule->study->setup), stored = false;
     *out = false;
     if (!predicts && (tracks->config != question->config || tracks->repeat != question->repeat))
-        tracks->over_budget = !fits_budget(schedule, question->config);
+        tracks->over_budget = is_over_budget(schedule, question);
     tracks->config = question->config;
     tracks->repeat = question->repeat;
     if (!tracks->over_budget && !rue_lanes_is_spent(schedule, lane)) return RUE_OK;
     rue_status status = find_stored(schedule, lane, &stored, error);
     if (status != RUE_OK) return status;
     *out = !stored;
-    tracks->skipped += !stored;
+    tracks->skipped += !stored && (predicts || !is_extra(schedule, question));
     lane->asked.track->ended = predicts && !stored && !is_probing(schedule, lane->asked.track);
     return RUE_OK;
 }

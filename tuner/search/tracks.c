@@ -42,7 +42,7 @@ rue_status rue_tracks_open(const struct rue_study_setup *setup, struct rue_study
                                                     .weights = fill_weights(setup, out->weights),
                                                     .epsilon_ratio = setup->goal.search.epsilon_ratio,
                                                     .confidence = setup->goal.search.confidence,
-                                                    .repeats = setup->goal.search.repeats};
+                                                    .repeats = setup->plan.repeats};
         strategy_setup.budget =
             (struct rue_setup_budget){remaining_s * track->share, setup->goal.search.budget.trials / count};
         size_t nodes = setup->host.runners->count;

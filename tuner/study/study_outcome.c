@@ -359,7 +359,7 @@ static void fill_provenance(struct rue_study *study, struct rue_findings *out)
     COPY(out->run.strategy, study->setup.plan.strategy->name);
     COPY(out->run.strategy_why, study->setup.plan.why);
     out->run.seed = study->setup.goal.loader.workload.seed;
-    out->run.repeats_planned = study->setup.goal.search.repeats;
+    out->run.repeats_planned = study->setup.plan.repeats;
     out->run.partial = study->outcome.partial;
     out->run.accepts_busy = study->setup.goal.output.accepts_busy;
     out->run.reused_trials = study->ledger.reused;

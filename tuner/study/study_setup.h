@@ -85,6 +85,7 @@ struct rue_study_plan {
     bool short_trials; /* just long enough for the steady state, not whole jobs */
     double expected_s; /* of all possible trials */
     double stored_s;   /* part of it that stored trials save */
+    int repeats;       /* of each configuration; those after the goal's are made if the budget has room */
     size_t trials;     /* of all configurations, all repeats; 0: the strategy decides */
 };
 

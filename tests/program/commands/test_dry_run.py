@@ -12,12 +12,12 @@ TABLE = make_table(["ape", "bee"], [16, 32], [0, 2], lambda m, b, w: 1000 + b + 
 
 def test_a_dry_run_shows_the_value_of_every_option(rue, own_photos):
     """Those too that nothing set, whose value is worked out: each is what the plan goes by."""
-    done = rue("tune", own_photos, "--dry-run", "--mode", "raw", "--quiet")
+    done = rue("tune", own_photos, "--dry-run", "--mode", "raw", "--quiet", env=dict(RUE_ACCEPT_BUSY=None, RUE_REPEATS=None))
     names = re.findall(r"^  --([a-z-]+)", rue("tune", "--help").stdout, re.MULTILINE)
     values = dict(re.findall(r"^  ([a-z-]+) +(\S.*)$", done.stdout.split("Plan:")[0], re.MULTILINE))
     assert done.returncode == 0 and len(names) > 20 and set(values) == {*names} - {"help"}
     given = {"dry-run", "mode", "quiet"}
-    assert all(values[name].endswith(f"({'--' + name if name in given else 'default'})") for name in values if name != "accept-busy")
+    assert all(values[name].endswith(f"({'--' + name if name in given else 'default'})") for name in values)
     assert values["images"] == "20 (default)" and values["out"] == "rue-out/photos (default)"
     assert values["model"] == "resnet18,resnet50,efficientnet_v2_s,vit_b_16 (default)"
     assert re.fullmatch(r"\d+M \(default\)", values["max-memory"]) and values["runner"] == "rue runner (default)"

@@ -15,7 +15,7 @@ NEIGHBOUR = f"/usr/bin/python3 {ROOT}/tests/bench/neighbour.py --mode raw --seed
 def tune(rue, options, *words, code=0):
     regrets, whole_s = true_regrets(NEIGHBOUR)
     done = rue("tune", "--runner", f"{NEIGHBOUR} {options}", "--strategy", "duel", "--out", "out", "--budget", f"{round(150 * whole_s)}ms", *words,
-               env=dict(RUE_ACCEPT_BUSY="false"))
+               env=dict(RUE_ACCEPT_BUSY="false", RUE_REPEATS=None))
     assert done.returncode == code, done.stderr
     document = read_json(rue.folder / "out/recommendation.json")
     jsonschema.validate(document, json.loads((ROOT / "reports/recommendation.schema.json").read_text()))

@@ -14,8 +14,8 @@ def plain_ns(model, batch, workers):
 TABLE = make_table(["ape", "bee", "cow"], [16, 32, 64], [0, 2, 4], plain_ns)
 
 
-def tune(rue, script, *words):
-    return rue("tune", "--runner", script.command, "--out", "out", *words)
+def tune(rue, script, *words, **more):
+    return rue("tune", "--runner", script.command, "--out", "out", *words, **more)
 
 
 def cell(config):
@@ -144,6 +144,35 @@ def test_goals_that_cannot_be_predicted_are_measured(rue, script):
     one = script(TABLE, images=10**7, load_ns=2000)
     assert tune(rue, one, "--budget", "60s", "--goal", "throughput").returncode == 0
     assert chosen(rue) == {"name": "grid", "chosen_by": "auto", "why": "only the time of the job can be predicted"}
+
+
+UNSET = dict(RUE_REPEATS=None)
+
+
+@pytest.mark.parametrize("words, repeats", [
+    (["--budget", "1h"], 3), (["--budget", "110trials"], 3), (["--budget", "60trials"], 1), (["--budget", "80trials"], 2),
+    (["--budget", "1h", "--repeats", "1"], 1), (["--budget", "1h", "--strategy", "grid"], 1), (["--budget", "1h", "--repeats", "2"], 2),
+])
+def test_a_chosen_grid_is_repeated_if_the_budget_has_room(rue, script, words, repeats):
+    one = script(TABLE, repeats=[1, 1.02, 0.98])
+    plan = read_plan(tune(rue, one, *words, "--dry-run", env=UNSET))
+    assert plan["strategy"].startswith("grid") and f" {repeats} repeat" in plan["trials"]
+    assert tune(rue, one, *words, env=UNSET).returncode == 0
+    document, found = read_json(rue.folder / "out/recommendation.json"), recommendation(rue)
+    assert len(one.joint()) == 27 * repeats and not document["partial"] and document["provenance"]["repeats_planned"] == repeats
+    assert {row["repeats"] for row in found["configs"]} == {repeats}
+    assert bool(found["interval"]) == bool(found["certificate"]) == (repeats > 1)
+    assert tune(rue, one, *words, env=UNSET).returncode == 0 and len(one.joint()) == 27 * repeats, "there is nothing more to measure"
+
+
+def test_a_repeat_that_takes_longer_than_expected_is_not_begun(rue, script):
+    """Whole jobs take five times as long as the probes say."""
+    one, words = script(TABLE, images=10**6, repeats=[5]), ["--budget"]
+    expected_s = float(re.match(r"([\d.]+) s expected", read_plan(tune(rue, one, *words, "10h", "--dry-run"))["cost"]).group(1))
+    budget = f"{round(8000 * expected_s)}ms"
+    assert read_plan(tune(rue, one, *words, budget, "--dry-run", env=UNSET))["trials"].endswith("3 repeats")
+    assert tune(rue, one, *words, budget, env=UNSET).returncode == 0
+    assert len(one.joint()) == 27 and not read_json(rue.folder / "out/recommendation.json")["partial"]
 
 
 @pytest.mark.quick
