@@ -73,7 +73,9 @@ static void put_speedup(struct rue_page *page, const struct subject *subject)
     if (usual->config == subject->best) return put_figure(page, what, "it is the same", "1" NB "time");
     if (rue_findings_is_unsteady(subject->findings))
         return put_figure(page, what, "not reliable", RUE_VALUE_NONE);
-    if (gain->confidence == 0) return put_figure(page, what, "not measured on every model", RUE_VALUE_NONE);
+    if (!(gain->ratio > 0)) return put_figure(page, what, "not measured on every model", RUE_VALUE_NONE);
+    if (!(gain->confidence > 0))
+        return put_figure(page, what, "measured once", "%.2f" NB "times", gain->ratio);
     snprintf(remark, sizeof remark, "%s%.3g" NB "%% CI %.2f" NB "to" NB "%.2f%s",
              rue_speedup_is_proven(gain) ? ""
              : gain->high < 1            ? "slower: "

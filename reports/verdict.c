@@ -221,7 +221,7 @@ static const char *name_baseline(const struct rue_variant_findings *variant, con
     return out;
 }
 
-/* "1.31 times as fast as workers = CPUs, 32/4 (95 % CI 1.24 to 1.39). " */
+/* "1.31 times as fast as workers = CPUs, 32/4 (95 % CI 1.24 to 1.39). ", or "(measured once). " */
 static void say_ratio(struct rue_page *page, const struct rue_variant_findings *variant, size_t other,
                       const struct rue_speedup *gain, const char *baseline)
 {
@@ -234,9 +234,12 @@ static void say_ratio(struct rue_page *page, const struct rue_variant_findings *
     rue_say(page, "%s" NB "times as fast%s%s", rue_format_times(gain->ratio, times[0], sizeof *times),
             baseline[0] ? " as " : "", baseline);
     if (variant->goal != RUE_GOAL_TIME) rue_say(page, " in %s", rue_goal_words[variant->goal]);
-    rue_say(page, " (%.3g" NB "%%" NB "CI %s" NB "to" NB "%s%s). ", 100 * gain->confidence,
-            rue_format_times(gain->low, times[1], sizeof *times),
-            rue_format_times(gain->high, times[2], sizeof *times), basis);
+    if (gain->confidence > 0)
+        rue_say(page, " (%.3g" NB "%%" NB "CI %s" NB "to" NB "%s%s). ", 100 * gain->confidence,
+                rue_format_times(gain->low, times[1], sizeof *times),
+                rue_format_times(gain->high, times[2], sizeof *times), basis);
+    else
+        rue_say(page, " (measured once%s). ", basis);
 }
 
 /* For a gain that is not proven. */
@@ -259,9 +262,9 @@ static void say_baseline(struct rue_page *page, const struct rue_variant_finding
         name_baseline(variant, "The best", baselines->found, name);
         rue_say(page, "%s, is %s: it is ", name, judge_gain(&baselines->found_gain));
         say_ratio(page, variant, baselines->found, &baselines->found_gain, "");
-    } else if (row->gain.confidence == 0) {
+    } else if (!(row->gain.ratio > 0)) {
         rue_say(page, "%s was not compared with %s, which was not measured on every model. ", subject, name);
-    } else if (rue_speedup_is_proven(&row->gain)) {
+    } else if (rue_speedup_is_proven(&row->gain) || !(row->gain.confidence > 0)) {
         rue_say(page, "%s is ", subject);
         say_ratio(page, variant, row->config, &row->gain, name);
     } else {

@@ -18,12 +18,14 @@ static void say_other_knobs(struct rue_page *page, const struct rue_config *a, c
     if (before[0] == ',') rue_say(page, ".");
 }
 
+static const char single[] = ", from single trials";
+
 /* What weakens the comparison; "": nothing. */
 static const char *find_weakness(const struct rue_ranking_row *a, const struct rue_ranking_row *b)
 {
     if (!a->repeats || !b->repeats) return ", predicted";
     if (a->predicted || b->predicted) return ", from short runs";
-    return a->repeats < 2 || b->repeats < 2 ? ", from single trials" : "";
+    return a->repeats < 2 || b->repeats < 2 ? single : "";
 }
 
 /* Only repeated whole jobs prove it: in a short run a strategy has not yet found its size. */
@@ -54,13 +56,15 @@ void rue_verdict_batches(struct rue_page *page, const struct rue_findings *findi
     char times[3][RUE_UNIT_TEXT_BYTES];
     const char *weakness = find_weakness(&rows[other], &rows[fixed]);
     bool proven = !weakness[0] && sizes->changed >= sizes->kept && rue_speedup_is_proven(&gain);
-    rue_say(page,
-            " %s the best fixed ones: %s is %s" NB "times as fast as %s (%.3g" NB "%%" NB "CI %s" NB "to" NB
-            "%s%s).",
+    rue_say(page, " %s the best fixed ones: %s is %s" NB "times as fast as %s (",
             proven ? "beat" : "are not proven to beat", labels[0],
-            rue_format_times(gain.ratio, times[0], sizeof *times), labels[1], 100 * gain.confidence,
-            rue_format_times(gain.low, times[1], sizeof *times),
-            rue_format_times(gain.high, times[2], sizeof *times), weakness);
+            rue_format_times(gain.ratio, times[0], sizeof *times), labels[1]);
+    if (rue_findings_noise_is_measured(variant, other, fixed))
+        rue_say(page, "%.3g" NB "%%" NB "CI %s" NB "to" NB "%s%s).", 100 * gain.confidence,
+                rue_format_times(gain.low, times[1], sizeof *times),
+                rue_format_times(gain.high, times[2], sizeof *times), weakness);
+    else
+        rue_say(page, "measured once%s).", weakness == single ? "" : weakness);
     if (sizes->kept)
         rue_say(page, " The sizes changed in only %zu of %zu trials.", sizes->changed,
                 sizes->changed + sizes->kept);

@@ -67,7 +67,7 @@ class Against(UserLoader):
 
     def gain(self, folder, part):
         """What changing to the Loader gains, of the recommendation `part` of the study in `folder`; None: one of the
-        two could not be measured. Ratios are the time with the DataLoader / that with the Loader."""
+        two could not be measured, or the machine was not steady. Ratios are the time with the DataLoader / that with the Loader."""
         measured = [row for row in part["configs"] if row.get("mean_regret_ratio") is not None]
         worst_first = sorted(measured, key=lambda row: row["mean_regret_ratio"])[::-1]
         best = {row["config"]["loader"]: row["config"] for row in worst_first}
@@ -76,6 +76,8 @@ class Against(UserLoader):
             return None
         wins = part["config"] is best[OURS]
         ratio, low, high, confidence = compare(folder, best[THEIRS if wins else OURS])
+        if ratio is None:
+            return None
         if not wins:
             ratio, low, high = 1 / ratio, high and 1 / high, low and 1 / low
         return dict(speedup_ratio=ratio, low_ratio=low, high_ratio=high, confidence=confidence,
@@ -93,7 +95,8 @@ class Against(UserLoader):
 
 
 def compare(folder, config):
-    """(ratio, low, high, confidence) of the time with `config` over that with the recommended configuration."""
+    """(ratio, low, high, confidence) of the time with `config` over that with the recommended configuration. Without
+    repeats, there is no interval."""
     words = []
     for name, value in config.items():
         words += ["--knob", f"{name}={str(value).lower() if isinstance(value, bool) else value}"]
@@ -102,7 +105,9 @@ def compare(folder, config):
     if done.returncode:
         raise TuneError(f"the two loaders cannot be compared: {done.stderr.strip()}")
     found = json.loads(done.stdout)["variants"][0]
-    return [found.get(name) for name in ("time_ratio", "time_ratio_low", "time_ratio_high", "confidence")]
+    measured = found["noise"]["source"] == "measured"
+    return [found["time_ratio"],
+            *(found[name] if measured else None for name in ("time_ratio_low", "time_ratio_high", "confidence"))]
 
 
 def times(ratio):
@@ -121,7 +126,8 @@ def interval(ratio):
 def sentence(gain):
     """What changing gains, for the user."""
     if gain is None:
-        return "What a change to rue.Loader gains is unknown: one of the two loaders could not be measured."
+        return ("What a change to rue.Loader gains is unknown: one of the two loaders could not be measured, or the "
+                "machine was not steady.")
     workers = [gain[name]["num_workers"] for name in ("loader_config", "dataloader_config")]
     text = (f"rue.Loader is {times(gain['speedup_ratio'])} times as fast as the DataLoader{interval(gain)}, with "
             f"num_workers {workers[0]} and {workers[1]}, the best of each")

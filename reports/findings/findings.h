@@ -41,7 +41,7 @@ enum { RUE_BASELINES_MAX = 2 };
 struct rue_baseline_row {
     size_t config;           /* column */
     char name[48];           /* "PyTorch's default" */
-    struct rue_speedup gain; /* of the recommendation over this one; confidence 0: unknown, or equal */
+    struct rue_speedup gain; /* of the recommendation over this one; ratio 0: unknown, or equal */
 };
 struct rue_baseline_findings {
     size_t count;

@@ -111,8 +111,8 @@ static const struct rue_field_type proven = {.write = write_proven},
                                    recommended = {.write = write_recommended};
 
 static const struct rue_field gain_fields[] = {
-    {"confidence", RUE_FIELD_REAL, RUE_FIELD_AT(rue_speedup, confidence), RUE_FIELD_KEY},
-    {"speedup_ratio", RUE_FIELD_REAL, RUE_FIELD_AT(rue_speedup, ratio)},
+    {"confidence", RUE_FIELD_REAL, RUE_FIELD_AT(rue_speedup, confidence), RUE_FIELD_NULL},
+    {"speedup_ratio", RUE_FIELD_REAL, RUE_FIELD_AT(rue_speedup, ratio), RUE_FIELD_KEY},
     {"low_ratio", RUE_FIELD_REAL, RUE_FIELD_AT(rue_speedup, low)},
     {"high_ratio", RUE_FIELD_REAL, RUE_FIELD_AT(rue_speedup, high)},
     {"proven", RUE_FIELD_OTHER, .flags = RUE_FIELD_WRITTEN, .type = &proven},

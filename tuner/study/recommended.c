@@ -225,7 +225,7 @@ static const struct rue_baseline_row *nearest_baseline(const struct rue_baseline
     const struct rue_baseline_row *found = NULL;
     for (size_t i = 0; i < baselines->count; i++) {
         const struct rue_baseline_row *row = &baselines->rows[i];
-        if (row->gain.confidence > 0 && (!found || row->gain.ratio < found->gain.ratio)) found = row;
+        if (row->gain.ratio > 0 && (!found || row->gain.ratio < found->gain.ratio)) found = row;
     }
     return found;
 }

@@ -11,6 +11,19 @@
 static const double min_gain_ratio =
     RUE_DEFAULT_EPSILON; /* of regret; a smaller gain is not worth a change */
 
+/* Where nothing was measured twice, the noise of this machine is unknown, and so is the interval. */
+static struct rue_speedup find_gain(const struct rue_cost_matrix *matrix, double confidence,
+                                    const struct rue_selection *selection, size_t baseline)
+{
+    const struct rue_variant_findings variant = {.matrix = matrix, .selection = selection};
+    struct rue_speedup gain;
+    size_t best = selection->recommended;
+    if (rue_speedup_find(matrix, selection, best, baseline, confidence, &gain) &&
+        !rue_findings_noise_is_measured(&variant, best, baseline))
+        gain = (struct rue_speedup){.ratio = gain.ratio, .low = NAN, .high = NAN};
+    return gain;
+}
+
 static void find_gains_over(const struct rue_cost_matrix *matrix, double confidence,
                             const struct rue_selection *selection, struct rue_baseline_findings *baselines)
 {
@@ -18,7 +31,7 @@ static void find_gains_over(const struct rue_cost_matrix *matrix, double confide
         struct rue_baseline_row *row = &baselines->rows[i];
         row->gain = (struct rue_speedup){0};
         if (row->config != selection->recommended)
-            rue_speedup_find(matrix, selection, selection->recommended, row->config, confidence, &row->gain);
+            row->gain = find_gain(matrix, confidence, selection, row->config);
     }
 }
 
@@ -33,7 +46,7 @@ static void find_baseline_gains(const struct rue_cost_matrix *matrix, double con
     for (size_t i = 0; i < baselines->count; i++) {
         const struct rue_baseline_row *row = &baselines->rows[i];
         if (row->config == baselines->found) return;
-        if (row->gain.confidence == 0 || selection->rows[row->config].predicted) continue;
+        if (!(row->gain.ratio > 0) || selection->rows[row->config].predicted) continue;
         if (rue_speedup_is_proven(&row->gain)) continue;
         if (rue_selection_value(selection, row->config) - rue_selection_value(selection, baselines->found) >
             min_gain_ratio)

@@ -46,7 +46,7 @@ def gains(part):
 
 @pytest.mark.parametrize("strategy", ["grid", "duel"])
 def test_the_gain_has_an_interval(rue, runner, strategy):
-    text = tune(rue, runner(), "--strategy", strategy)
+    text = tune(rue, runner(), "--strategy", strategy, *["--repeats", "3"] * (strategy == "grid"))
     part = found(rue)
     assert label(part["config"]) == "64/2" and part["baselines"]["replaced"] is None, text
     near = 0.05 if strategy == "duel" else 0.01
@@ -61,6 +61,18 @@ def test_the_gain_has_an_interval(rue, runner, strategy):
     assert text[text.index("Use batch_size"):text.index("More: ")] in shown
 
 
+def test_single_trials_give_a_gain_without_an_interval(rue, runner):
+    text = tune(rue, runner(), "--strategy", "grid")
+    assert gains(found(rue)) == {"no workers": pytest.approx(2, rel=0.01), "workers = CPUs": pytest.approx(1.3125, rel=0.01)}
+    for row in found(rue)["baselines"]["rows"]:
+        gain = row["gain"]
+        assert gain["low_ratio"] is gain["high_ratio"] is gain["confidence"] is None and not gain["proven"]
+    shown = unwrap(without_maps(rue("show", "out").stdout))
+    for said in (text, shown):
+        assert wording.IS_TIMES_AS_FAST_AS_NO_WORKERS.format("2.00", 32, 0) + wording.MEASURED_ONCE in said
+        assert "CI" not in said and wording.UNCERTAINTY_IS_UNKNOWN in said
+
+
 def test_a_search_runs_whole_jobs_of_both_on_every_model(rue, runner):
     tune(rue, runner(), "--strategy", "duel")
     with open(rue.folder / "out/trials.csv") as file:
@@ -70,7 +82,8 @@ def test_a_search_runs_whole_jobs_of_both_on_every_model(rue, runner):
 
 
 def test_a_large_gain_needs_no_proof(rue, runner):
-    text = tune(rue, runner(lambda m, b, w: int(time_ns(m, b, w) if (b, w) != (32, 4) else 1.02 * time_ns(m, 64, 2))), "--strategy", "grid")
+    runner = runner(lambda m, b, w: int(time_ns(m, b, w) if (b, w) != (32, 4) else 1.02 * time_ns(m, 64, 2)), repeats=[1, 1.1, 0.9])
+    text = tune(rue, runner, "--strategy", "grid", "--repeats", "3")
     part = found(rue)
     assert label(part["config"]) == "64/2" and part["baselines"]["replaced"] is None
     assert wording.IS_NOT_PROVEN_TO_BE.format(32, 4, "1.02") in text
