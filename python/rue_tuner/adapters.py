@@ -4,7 +4,9 @@ from typing import Any, Callable, Dict, Mapping, Optional
 
 import torch
 
-from .dataloaders import TORCH_KNOBS, find_dataloader
+from . import knobs
+from .attributes import WITHOUT_WORKERS, find_names, get, put, set_attributes
+from .dataloaders import ONLY_WITH_WORKERS, find_dataloader, find_dataloaders, needs_workers
 from .errors import TuneError, UndecidedError
 from .result import Result
 from .tuning import tune
@@ -23,64 +25,72 @@ def tune_attributes(
     `names` is {knob: attribute}. Only knobs whose attribute the target has are varied. Returns the Result.
     If it is not decided, this warns and sets nothing.
     """
-    space, names = dict(space or {}), {knob: name for knob, name in names.items() if has(target, name)}
-    if "num_workers" not in names:
-        raise TypeError(f"{type(target).__name__} has no attribute num_workers: use it where the loader is made, or "
-                        "give rue.tune the loader itself")
+    space, names, title = dict(space or {}), find_names(target, names), type(target).__name__
     for knob in space:
         if knob not in names:
-            raise TypeError(f"space: {type(target).__name__} has no attribute for {knob}")
-    loader = make()
-    inner = find_dataloader(loader)
-    if inner is not None:
-        check_attribute(target, names["num_workers"], inner.num_workers, make)
+            raise TypeError(f"space: {title} has no attribute for {knob}")
+    try:
+        loader = make()
+    except ValueError as error:
+        if not (said := needs_workers(error)):
+            raise
+        raise ValueError(f"{title} makes no loader, because {said}: set {names['num_workers']} to 1 or more first, or "
+                         f"{ONLY_WITH_WORKERS}") from error
+    found = find_dataloaders(loader)
+    if len(found) > 1:
+        raise TypeError(f"{title} makes {len(found)} loaders, in a {type(loader).__name__}: give rue.tune one of them")
+    if found:
+        inner = found[0]
+        check_attribute(target, names, inner.num_workers, make)
+        space.update(workers_only(target, names, inner.num_workers, make, space.get("num_workers")))
         searched = dict(pin_memory=torch.cuda.is_available(), persistent_workers=options.get("epochs", 1) > 1)
         for knob, varied in searched.items():
             if varied and knob not in names:
                 space[knob] = [getattr(inner, knob)]
     result = tune(loader, models, space=space, **options)
     try:
-        found = result.dataloader_kwargs
+        values = result.dataloader_kwargs
     except UndecidedError as error:
-        warnings.warn(f"{type(target).__name__} keeps its settings: {error}", stacklevel=3)
+        warnings.warn(f"{title} keeps its settings: {error}", stacklevel=3)
         return result
-    if not found["num_workers"]:
-        found.update(persistent_workers=False, prefetch_factor=TORCH_KNOBS["prefetch_factor"].default)
-    for knob, value in found.items():
-        if knob in names and (knob != "batch_size" or knob in space):
-            put(target, names[knob], value)
+    set_attributes(target, names, values, "batch_size" in space)
     return result
 
 
-def check_attribute(target, name, workers, make):
-    """Raises TuneError if the loaders that `make()` returns do not follow the attribute."""
-    before = get(target, name)
+def make_with(target, names, values, make):
+    """The loader that `make()` returns with other values of knobs; the attributes are afterwards as before."""
+    before = {name: get(target, name) for knob, name in names.items() if knob in values}
     try:
-        put(target, name, workers + 1)
-        if find_dataloader(make()).num_workers != workers:
-            return
+        for knob, value in values.items():
+            if knob in names:
+                put(target, names[knob], value)
+        return make()
     finally:
-        put(target, name, before)
-    raise TuneError(f"{type(target).__name__} makes a loader with num_workers={workers}, whatever its attribute {name} "
-                    "is: let it make a new loader from the attribute at each call, or give rue.tune the loader itself")
+        for name, value in before.items():
+            put(target, name, value)
 
 
-def hyperparameters(target):
-    """Those that Lightning keeps; none elsewhere."""
-    return getattr(target, "hparams", None) or {}
+def check_attribute(target, names, workers, make):
+    """Raises TuneError if the loaders that `make()` returns do not follow the attribute for num_workers."""
+    if find_dataloader(make_with(target, names, dict(num_workers=workers + 1), make)).num_workers == workers:
+        raise TuneError(f"{type(target).__name__} makes a loader with num_workers={workers}, whatever its attribute "
+                        f"{names['num_workers']} is: let it make a new loader from the attribute at each call, or give "
+                        "rue.tune the loader itself")
 
 
-def has(target, name):
-    return hasattr(target, name) or name in hyperparameters(target)
-
-
-def get(target, name):
-    return getattr(target, name) if hasattr(target, name) else hyperparameters(target)[name]
-
-
-def put(target: Any, name: str, value: Any) -> None:
-    """Sets it also where dataclasses are frozen, and among the hyperparameters of Lightning."""
-    if hasattr(target, name):
-        object.__setattr__(target, name, value)
-    if name in hyperparameters(target):
-        target.hparams[name] = value
+def workers_only(target, names, own, make, requested):
+    """A part of a space: num_workers without 0, if `make()` fails without workers; else empty. `requested`: the values
+    of the caller's space. Raises ValueError if they have 0."""
+    try:
+        if own:
+            make_with(target, names, WITHOUT_WORKERS, make)
+        return {}
+    except ValueError as error:
+        if not (said := needs_workers(error)):
+            raise
+        if requested is None:
+            return dict(num_workers=sorted({own, *knobs.default_workers()} - {0}))
+        if 0 in knobs.as_list("num_workers", requested):
+            raise ValueError(f"{type(target).__name__} makes no loader without workers, because {said}: leave 0 out of "
+                             f"space, or {ONLY_WITH_WORKERS}") from error
+        return {}

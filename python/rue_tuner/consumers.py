@@ -79,7 +79,7 @@ class Step(Consumer):
 
     def consume(self, batch, images):
         self.count += 1
-        with self.named_failures():
+        with self.named_failures(batch):
             begun = self.clock.begin()
             self.step(batch)
             self.clock.end(begun)
@@ -92,11 +92,11 @@ class Step(Consumer):
         return self.clock.times
 
     @contextlib.contextmanager
-    def named_failures(self):
+    def named_failures(self, batch=None):
         try:
             yield
         except Exception as error:
-            raise StepFailed(self.name, self.count, error) from error
+            raise StepFailed(self.name, self.count, error, batch) from error
 
     def warm_up(self, batch, images):
         """Until the memory that PyTorch holds on GPUs stays the same, at most WARM_UPS steps. All ranks make as many:

@@ -18,6 +18,7 @@ from .state import Copier, members
 
 SAMPLER_LIMIT_S = 1  # for the indices of an epoch
 TORCH_KNOBS = inspect.signature(torch_data.DataLoader.__init__).parameters
+ONLY_WITH_WORKERS = "pass persistent_workers and prefetch_factor only with workers"
 
 
 def find_dataloaders(thing: Any, depth: int = 3) -> List[Any]:
@@ -43,6 +44,12 @@ def find_dataloader(loader):
     if len(found) > 1:
         raise TypeError(f"these are {len(found)} loaders, in a {type(loader).__name__}: give one of them")
     return found[0] if found else None
+
+
+def needs_workers(error):
+    """What PyTorch said, if it refused a loader without workers because of an argument for workers; else empty."""
+    text = str(error).rstrip(".")
+    return text if isinstance(error, ValueError) and "num_workers > 0" in text else ""
 
 
 def batch_samplers(loader):

@@ -4,6 +4,7 @@ import re
 from typing import Any, Dict
 
 NEEDS_FORK = 'needs multiprocessing_context="fork", because the loader cannot be pickled: '
+SHORT = 120  # of a message with several lines
 RAISED = re.compile(r"[\w.]+(Error|Exception|Refused|Exit|Interrupt|Iteration)\b")  # the last line of a traceback
 
 
@@ -44,8 +45,11 @@ class StepFailed(Exception):
     """A caller's step raised `error` on batch `number` of a trial, or its kernels did: CUDA reports that later, to
     whoever asks it next."""
 
-    def __init__(self, name: str, number: int, error: BaseException):
+    def __init__(self, name: str, number: int, error: BaseException, batch: Any = None):
         text, self.status = one_line(error), "failed"
+        if batch is not None and isinstance(error, (TypeError, AttributeError, NotImplementedError)):
+            size = f" of {len(batch)}" if isinstance(batch, (list, tuple, dict)) else ""
+            text += f"; step(batch) is called with the whole batch, here a {type(batch).__name__}{size}"
         if type(error).__name__ == "OutOfMemoryError":
             self.status = "infeasible"
         said = str(error).partition("\n")[0]
@@ -63,14 +67,21 @@ def place(error: BaseException) -> str:
 
 
 def one_line(error: BaseException) -> str:
-    """The message of an exception as one line. That of a worker's holds its traceback, and after it what was raised."""
+    """The message of an exception as one line; of a long one only the first. That of a worker's holds its traceback,
+    and after it what was raised."""
     if isinstance(error, KeyError):
         return f"missing key {error}"
     lines = str(error).strip().splitlines() or [place(error)]
     raised = [line for line in lines[1:] if RAISED.match(line)]
-    line = (raised or lines[-1:])[-1].strip().split("Refused: ", 1)[-1]
-    if len(lines) == 1 and not isinstance(error, (Refused, StepFailed)) and type(error).__name__ not in line:
-        line = f"{type(error).__name__}: {line}"
+    of_worker = len(lines) > 1 and lines[0].startswith("Caught ")
+    whole = " ".join(line.strip() for line in lines)
+    if raised or of_worker:
+        line = (raised or lines)[-1].strip()
+    else:
+        line = whole if len(whole) <= SHORT else lines[0].removesuffix(", but expected one of:")  # PyTorch lists these
+    line = line.split("Refused: ", 1)[-1]
+    named = raised or of_worker or isinstance(error, (Refused, StepFailed)) or type(error).__name__ in line
+    line = line if named else f"{type(error).__name__}: {line}"
     return line[:500].encode("utf-8", "replace").decode()  # file names may not be UTF-8
 
 

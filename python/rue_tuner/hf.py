@@ -3,13 +3,12 @@ import json
 import pathlib
 from typing import TYPE_CHECKING, Any, Mapping, Optional
 
-from .adapters import put, tune_attributes
+from .adapters import tune_attributes
+from .attributes import TRAINER, follow_batch_size, is_trainer, put
+from .kinds import misplaced
 from .loader import Loader
 from .result import Result
 
-ARGUMENTS = {"batch_size": "per_device_train_batch_size", "num_workers": "dataloader_num_workers",
-             "prefetch_factor": "dataloader_prefetch_factor", "pin_memory": "dataloader_pin_memory",
-             "persistent_workers": "dataloader_persistent_workers"}
 POSITION = "rue_loader.json"  # in the folder of a checkpoint
 if TYPE_CHECKING:
     from transformers import Trainer
@@ -20,9 +19,13 @@ else:
 def tune(trainer: Any, models: Any = None, *, space: Optional[Mapping[str, Any]] = None, **options: Any) -> Result:
     """Tunes `trainer.get_train_dataloader()`, and sets the dataloader_* training arguments to the result.
 
-    The batch size stays, unless `space` has others. Other arguments as for `rue_tuner.tune`. Returns the Result.
-    Raises what `rue_tuner.tune` raises; the arguments are then as before. A result that is not decided sets nothing.
+    The batch size stays, unless `space` has others. Other arguments as for `rue_tuner.tune`. Returns the Result;
+    `Result.apply` sets the arguments again, in another process. Raises TypeError for what is not a Trainer, and what
+    `rue_tuner.tune` raises; the arguments are then as before. A result that is not decided sets nothing.
     """
+    if not is_trainer(trainer):
+        raise misplaced(trainer, "a Trainer of transformers")
+
     def make() -> Any:
         prepared = trainer.accelerator._dataloaders  # accelerate keeps each loader
         known = len(prepared)
@@ -31,9 +34,9 @@ def tune(trainer: Any, models: Any = None, *, space: Optional[Mapping[str, Any]]
         finally:
             del prepared[known:]
 
-    result = tune_attributes(trainer.args, ARGUMENTS, make, models, space, options)
+    result = tune_attributes(trainer.args, TRAINER, make, models, space, options)
     if "batch_size" in (space or {}):
-        trainer._train_batch_size = trainer.args.per_device_train_batch_size
+        follow_batch_size(trainer)
     return result
 
 

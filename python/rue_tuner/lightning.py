@@ -2,9 +2,11 @@
 from typing import Any, Mapping, Optional
 
 from .adapters import tune_attributes
+from .attributes import LIGHTNING, is_datamodule
+from .kinds import misplaced
 from .result import Result
 
-KNOBS = ("batch_size", "num_workers", "prefetch_factor", "pin_memory", "persistent_workers")
+STAGES = ("fit", "validate", "test", "predict")
 
 
 def tune(
@@ -17,12 +19,16 @@ def tune(
 ) -> Result:
     """Tunes `datamodule.train_dataloader()`, and sets the attributes of the data module to the result.
 
-    Varied are num_workers, prefetch_factor, pin_memory and persistent_workers, as far as the data module has attributes
-    or hyperparameters (`self.hparams`) of these names. `batch_size` stays, unless `space` has others. Other arguments
-    as for `rue_tuner.tune`. Calls prepare_data() and setup(stage) first. Returns the Result. Raises TypeError for a
-    data module without num_workers, and what `rue_tuner.tune` raises.
+    Varied are num_workers, pin_memory and persistent_workers, as far as the data module has attributes or
+    hyperparameters (`self.hparams`) of these names, and what `space` names: prefetch_factor or batch_size, which
+    otherwise stay. Other arguments as for `rue_tuner.tune`. Calls prepare_data() and setup(stage) first. Returns the
+    Result; `Result.apply` sets the attributes again, in another process. Raises TypeError for what is not a data
+    module, or has no num_workers, ValueError for an unknown stage, and what `rue_tuner.tune` raises.
     """
+    if not is_datamodule(datamodule):
+        raise misplaced(datamodule, "a LightningDataModule")
+    if stage not in STAGES:
+        raise ValueError(f"stage: {stage!r} is not a stage of Lightning: give one of {', '.join(STAGES)}")
     datamodule.prepare_data()
     datamodule.setup(stage)
-    names = {name: name for name in KNOBS}
-    return tune_attributes(datamodule, names, datamodule.train_dataloader, models, space, options)
+    return tune_attributes(datamodule, LIGHTNING, datamodule.train_dataloader, models, space, options)

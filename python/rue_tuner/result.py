@@ -157,12 +157,16 @@ class Result:
 
     def apply(self, loader: Any) -> Any:
         """`loader`, the one that was tuned, with the recommended knobs: a new loader, of the same data set, samplers,
-        functions and other arguments. Raises TypeError for a factory: call it with `dataloader_kwargs`;
-        UndecidedError as dataloader_kwargs does."""
-        from . import dataloaders
+        functions and other arguments. A LightningDataModule, or a Trainer of transformers: itself, with its attributes
+        set; their batch size stays, unless the study compared several. Raises TypeError for a factory: call it with
+        `dataloader_kwargs`; UndecidedError as dataloader_kwargs does."""
+        from . import attributes, dataloaders
         self._check_decided()
         if hasattr(loader, "with_"):
             return loader.with_(**{name: value for name, value in self.config.items() if name != "loader"})
+        compared = len({row["config"].get("batch_size") for row in self.best["configs"]}) > 1
+        if attributes.apply(loader, self.dataloader_kwargs, compared):
+            return loader
         if not dataloaders.find_dataloaders(loader):
             raise TypeError(f"there is no DataLoader in a {type(loader).__qualname__}: call a factory with "
                             "**result.dataloader_kwargs")

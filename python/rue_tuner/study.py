@@ -16,6 +16,7 @@ from . import document as documents
 from . import keywords, knobs, random_state
 from .document import Path
 from .errors import Refused, TuneError, UndecidedError, explain
+from .kinds import title
 from .program import STUDY, Relay, Run, Watchdog, ctrl_c_interrupts, temporary_folder, time_limit
 from .runner import parse_knobs
 from .serve import Runner, quiet_about_workers
@@ -74,17 +75,25 @@ def prepare(loader, models, images, epochs, space, count, against=None):
     for name, value in (("images", images), ("epochs", epochs)):
         if not (knobs.is_at_least(value, 1) or name == "images" and value is None):
             raise ValueError(f"{name} must be a whole number, at least 1, not {value!r}")
-    steps = {name: step for name, step in models.items() if step is not None} if isinstance(models, dict) else {}
-    for name in model_names(models):
-        if not isinstance(name, str) or "," in name or not 0 < len(name.encode()) < 96:
-            raise TypeError(f"models: {name!r} is not a name of 1 to 95 bytes without commas; steps are given as a "
-                            "dict {name: step}")
-        if not callable(steps.get(name, print)):
-            raise TypeError(f"models: {name} must be a function of a batch, or None for a model of the catalogue")
+    steps = find_steps(models)
     if against is not None:
         from .against import Against
         return Against(loader, against, space, count, images, epochs), steps
     return make_subject(loader, space, count, images, epochs), steps
+
+
+def find_steps(models):
+    """{name: step} of those that are not of the catalogue. Raises TypeError for names and steps that are none."""
+    steps = {name: step for name, step in models.items() if step is not None} if isinstance(models, dict) else {}
+    for name in model_names(models):
+        if not isinstance(name, str):
+            raise TypeError(f'models: {title(name)} is not a name or a dict; steps are given as a dict '
+                            '{"mine": step}, where step(batch) trains with a batch (docs/python.md)')
+        if "," in name or not 0 < len(name.encode()) < 96:
+            raise TypeError(f"models: {title(name)} is not a name of 1 to 95 bytes without commas")
+        if not callable(steps.get(name, print)):
+            raise TypeError(f"models: {name} must be a function of a batch, or None for a model of the catalogue")
+    return steps
 
 
 def perform(words, runner, subject, isolate, quiet, reword, others=(), prints=True):
@@ -160,7 +169,9 @@ def explain_failure(text, stack, runner):
 def model_names(models):
     if isinstance(models, str):
         return models.split(",")
-    return [models] if callable(models) else list(models or [])
+    if models is None:
+        return []
+    return list(models) if hasattr(models, "__iter__") and not callable(models) else [models]
 
 
 def model_words(models):

@@ -11,6 +11,7 @@ from .batches import agrees
 from .dataloaders import TORCH_KNOBS, describe, find_dataloader
 from .errors import Refused
 from .identity import fingerprint
+from .kinds import find_kind, misplaced
 from .state import Copier
 from .user_loader import UserLoader
 
@@ -198,6 +199,8 @@ class Factory(UserLoader):
 def make_subject(loader, space=None, count=None, images=None, epochs=1):
     """An OwnLoader for rue's Loader, a Factory for a function, a Rebuilt for anything else. Raises TypeError for what
     neither can be."""
+    if find_kind(loader):
+        raise misplaced(loader, "a loader")
     if "rue_tuner.loader" in sys.modules:
         from .loader import Loader
         from .own_loader import OwnLoader

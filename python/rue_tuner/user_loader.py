@@ -235,7 +235,10 @@ class UserLoader(Subject):
         try:
             loader = self.make(values, images, copier)
         except (ValueError, TypeError) as error:
-            raise Refused(f"the loader cannot be made: {error}") from error
+            why = str(error)
+            if said := dataloaders.needs_workers(error):
+                why = f"{said}: {dataloaders.ONLY_WITH_WORKERS}, or leave 0 out of num_workers in space"
+            raise Refused(f"the loader cannot be made: {why}") from error
         for name in copier.shared:
             self.note(f"all trials share {name}: what the data set keeps there stays from trial to trial")
         self.check_knobs(loader, values)

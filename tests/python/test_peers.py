@@ -105,6 +105,7 @@ def test_hugging_face_a_trainer(tmp_path):
     transformers = pytest.importorskip("transformers", reason="transformers is not installed")
     pytest.importorskip("accelerate", reason="accelerate is not installed")
     datasets = pytest.importorskip("datasets", reason="datasets is not installed")
+    from rue_tuner.attributes import put
     from rue_tuner.hf import tune
     config = transformers.ViTConfig(hidden_size=16, num_hidden_layers=1, num_attention_heads=2, intermediate_size=16, image_size=32, patch_size=8)
     data = datasets.Dataset.from_dict(dict(pixel_values=torch.zeros(IMAGES, 3, 32, 32).tolist(), labels=[0, 1] * (IMAGES // 2))).with_format("torch")
@@ -112,11 +113,13 @@ def test_hugging_face_a_trainer(tmp_path):
                                    args=transformers.TrainingArguments(output_dir=str(tmp_path / "out"), per_device_train_batch_size=8, use_cpu=True,
                                                                        report_to=[], max_steps=2))
     prepared = len(trainer.accelerator._dataloaders)
-    result = tune(trainer, ["resnet18@h100"], space=dict(num_workers=[0, 1]), **SMALL)
+    result = tune(trainer, ["resnet18@h100"], space=dict(num_workers=[0, 1]), out="kept", **SMALL)
     assert result.best["data_images"] == IMAGES and len(trainer.accelerator._dataloaders) == prepared
     assert trainer.args.dataloader_num_workers == result.config["num_workers"] and trainer.args.per_device_train_batch_size == 8
     assert trainer.get_train_dataloader().num_workers == result.config["num_workers"]
     assert {row["num_workers"] for row in result.rows if row["source"] == "measured"} == {0, 1}
+    put(trainer.args, "dataloader_num_workers", 7)
+    assert rue.load("kept").apply(trainer) is trainer and trainer.args.dataloader_num_workers == result.config["num_workers"]
     trainer.train()
 
 

@@ -151,7 +151,7 @@ def fail_on(number, error):
 
 @pytest.mark.parametrize("error, status, text", [
     (ValueError("bad label"), "failed", "the step mine failed on batch 10: ValueError: bad label"),
-    (ValueError("shapes differ:\n  3 and 4"), "failed", "the step mine failed on batch 10: 3 and 4"),
+    (ValueError("shapes differ:\n  3 and 4"), "failed", "the step mine failed on batch 10: ValueError: shapes differ: 3 and 4"),
     (AssertionError(), "failed", "the step mine failed on batch 10: AssertionError"),
     (OutOfMemoryError("CUDA out of memory. Tried to allocate 2 GiB"), "infeasible", "batch 10: OutOfMemoryError: CUDA out of memory. Tried"),
     (RuntimeError(ASSERTED), "failed", "failed on the GPU at or before batch 10: CUDA error: device-side assert triggered; CUDA_LAUNCH_BLOCKING=1 "

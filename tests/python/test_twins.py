@@ -339,3 +339,11 @@ def test_no_warning_of_its_own():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         rue.tune(DataLoader(Squares(), batch_size=8, sampler=SequentialSampler(Squares())), ["resnet18@h100"], space=dict(num_workers=[0, 1]), **SMALL)
+
+
+@pytest.mark.usefixtures("rue_for_python")
+def test_a_factory_that_always_passes_arguments_for_workers():
+    make = lambda batch_size, num_workers: DataLoader(Squares(), batch_size=batch_size, num_workers=num_workers, persistent_workers=True)
+    with pytest.raises(rue.TuneError, match="cannot be made: persistent_workers option needs num_workers > 0: pass persistent_workers and prefetch_factor "
+                       "only with workers, or leave 0 out of num_workers in space"):
+        rue.tune(make, ["resnet18@h100"], space=dict(batch_size=[8], num_workers=[0, 1]), **SMALL)

@@ -99,8 +99,11 @@ static rue_status choose_checked(struct rue_study_setup *setup, rue_error *error
             rue_progress_note(setup->progress, "the model %s is unknown here and is skipped", name);
     }
     if (status != RUE_OK || setup->model_count) return status;
-    return rue_fail(error, RUE_USAGE, "the runner %s does not know any model of the recommendation",
-                    hello->runner);
+    return rue_fail(
+        error, RUE_USAGE,
+        "the runner %s does not know any model of the recommendation: give it the step %s (in Python: "
+        "models={\"%s\": step})",
+        hello->runner, earlier->matrix->models[0], earlier->matrix->models[0]);
 }
 
 /* Adds all models of the device table that was given as the device. */

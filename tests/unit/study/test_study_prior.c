@@ -99,7 +99,8 @@ Test(study_prior, a_check_needs_the_runner_and_a_model_of_the_recommendation)
     cr_assert(is_noted("the model m0 is unknown here and is skipped"));
     cr_assert_eq(study->setup.model_count, 1);
     served.hello = "{\"models\":[\"m9\"]}";
-    study_refuse(RUE_USAGE, "does not know any model of the recommendation");
+    study_refuse(RUE_USAGE, "does not know any model of the recommendation: give it the step m0 (in Python: "
+                            "models={\"m0\": step})");
     study_close();
     rue_recommendation_close(earlier);
 }
