@@ -135,17 +135,28 @@ def test_what_a_step_counts_does_not_change_it():
     assert fingerprint(names["step"], members=False) == before
 
 
-def test_a_study_of_an_edited_data_set_is_not_continued(rue_for_python):
+def test_a_study_of_an_edited_data_set_is_not_continued(rue_for_python, capfd):
+    said = []
+
     def tune(source):
         names = {"__name__": "script"}
         exec(source, names)
-        rue.tune(names["loader"], ["none"], space=dict(num_workers=[0]), budget="6trials", strategy="grid", out="study", quiet=True)
+        rue.tune(names["loader"], ["none"], space=dict(num_workers=[0]), budget="6trials", strategy="grid", out="study")
+        said.append(" ".join(capfd.readouterr().err.split()))
         with sqlite3.connect("study/study.db") as db:
             return dict(db.execute("SELECT data_digest, count(*) FROM trial GROUP BY data_digest").fetchall())
     first = tune(SOURCE)
-    assert len(first) == 1 and tune(SOURCE) == first, "it measures no trial twice"
-    both = tune(SOURCE.replace("torch.ones(3", "torch.zeros(3"))
+    with sqlite3.connect("study/study.db") as db:
+        db.execute("DELETE FROM trial WHERE id > (SELECT min(id) FROM trial)")
+    assert wording.CONTINUING_THE_STUDY not in said[0] and tune(SOURCE) == first
+    assert "study.db: it has 1 trial (fresh=True starts over)" in said[1]
+    assert tune(SOURCE) == first, "it measures no trial twice"
+    other = SOURCE.replace("torch.ones(3", "torch.zeros(3")
+    both, count = tune(other), sum(first.values())
     assert len(both) == 2 and both.items() >= first.items()
+    assert f"it has {count} trials, none of this loader, step, job and machine: measuring again (fresh" in said[3]
+    tune(other)
+    assert f"it has {sum(both.values())} trials, {sum(both.values()) - count} of this loader, step, job and machine (fresh" in said[4]
 
 
 def test_a_check_may_have_another_step_but_not_other_data(rue_for_python, capfd):

@@ -512,3 +512,14 @@ rue_status rue_store_count_trials(struct rue_store *store, uint64_t *out_count, 
     *out_count = (uint64_t)count;
     return status;
 }
+
+rue_status rue_store_count_scenario(struct rue_store *store, const char *scenario, uint64_t *out_count,
+                                    rue_error *error)
+{
+    int64_t count = 0;
+    char *sql = sqlite3_mprintf("SELECT count(*) FROM trial WHERE run_id IN"
+                                " (SELECT run_id FROM finding WHERE scenario = ?)");
+    rue_status status = execute_statement(store, sql, &scenario, &count, "counting trials", error);
+    *out_count = (uint64_t)count;
+    return status;
+}

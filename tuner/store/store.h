@@ -113,4 +113,8 @@ rue_status rue_store_next_trial(struct rue_store *store, bool *found, struct rue
 rue_status rue_store_count_trials(struct rue_store *store, uint64_t *out_count,
                                   rue_error *error) RUE_MUST_CHECK;
 
+/* Counts those of the runs that have a finding of the scenario (store_tables.h). */
+rue_status rue_store_count_scenario(struct rue_store *store, const char *scenario, uint64_t *out_count,
+                                    rue_error *error) RUE_MUST_CHECK;
+
 #endif

@@ -117,6 +117,7 @@ static rue_status open_parts(struct rue_study *study, rue_error *error)
     if (status == RUE_OK) status = rue_study_add_sample(&study->setup, &study->ledger, error);
     if (status == RUE_OK && goal->output.fresh)
         status = rue_study_open_store(&study->setup, &study->ledger, error);
+    if (status == RUE_OK) status = rue_study_note_continued(&study->setup, &study->ledger, error);
     if (status == RUE_OK) status = rue_study_load_changes(&study->setup, &study->ledger, error);
     return status == RUE_OK ? rue_study_note_under_way(&study->setup, &study->ledger, error) : status;
 }

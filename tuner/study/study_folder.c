@@ -1,7 +1,6 @@
 #include "study_opening.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -135,12 +134,6 @@ rue_status rue_study_open_store(struct rue_study_setup *setup, struct rue_study_
         copied ? rue_store_open_copy(path, true, &ledger->store, error)
                : rue_store_open(kept ? path : NULL, setup->goal.output.fresh, &ledger->store, error);
     if (status == RUE_OK) status = rue_store_count_trials(ledger->store, &ledger->found_trials, error);
-    if (status == RUE_OK && ledger->found_trials)
-        rue_progress_note(setup->progress,
-                          "continuing the study in %s: it has %" PRIu64 " trials (--fresh starts over)", path,
-                          ledger->found_trials);
-    if (setup->host.recording)
-        ledger->found_trials = 0; /* stored trials of a table cost as much as new ones */
     if (status == RUE_OK)
         status = rue_store_begin_run(ledger->store, setup->goal.output.command_line, RUE_VERSION,
                                      setup->started, rue_study_hello(setup)->space.knobs, error);

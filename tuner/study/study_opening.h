@@ -35,7 +35,7 @@ rue_status rue_study_open_folder(struct rue_study_setup *setup, rue_error *error
 /* The path for which the sample's folder is made (part.h). */
 void rue_study_sample_name(const struct rue_study_setup *setup, char out[PATH_MAX]);
 
-/* Opens the store and begins a run in it; reports how many trials it has. */
+/* Opens the store and begins a run in it; counts its trials. */
 rue_status rue_study_open_store(struct rue_study_setup *setup, struct rue_study_ledger *ledger,
                                 rue_error *error) RUE_MUST_CHECK;
 

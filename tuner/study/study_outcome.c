@@ -1,6 +1,7 @@
 #include "study_outcome.h"
 
 #include <gsl/gsl_version.h>
+#include <inttypes.h>
 #include <jansson.h>
 #include <math.h>
 #include <sqlite3.h>
@@ -15,6 +16,7 @@
 #include "json_document.h"
 #include "kept_findings.h"
 #include "machine.h"
+#include "prose.h"
 #include "report.h"
 #include "study_contention.h"
 #include "study_recording.h"
@@ -132,6 +134,35 @@ rue_status rue_study_note_dropped(struct rue_study_ledger *ledger, const struct 
     struct rue_dropped_node row = *node;
     if (ledger->dropped_count < RUE_STUDY_DROPPED_MAX) ledger->dropped[ledger->dropped_count++] = row;
     return rue_store_add_row(ledger->store, RUE_STORE_EXCLUSIONS, &row, error);
+}
+
+rue_status rue_study_note_continued(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
+                                    rue_error *error)
+{
+    const char *scope =
+        setup->goal.data.count ? "these data, job and machine" : "this loader, step, job and machine";
+    char key[RUE_SCENARIO_BYTES], part[96] = "";
+    uint64_t found = ledger->found_trials, own = 0;
+    rue_status status = RUE_OK;
+    if (!found) return RUE_OK;
+    for (size_t v = 0; status == RUE_OK && v < setup->variant_count; v++) {
+        uint64_t count;
+        scenario_key(setup, v, key);
+        status = rue_store_count_scenario(ledger->store, key, &count, error);
+        if (count > own) own = count;
+    }
+    if (own == 0)
+        snprintf(part, sizeof part, ", none of %s: measuring again", scope);
+    else if (own < found)
+        snprintf(part, sizeof part, ", %" PRIu64 " of %s", own, scope);
+    if (status == RUE_OK)
+        rue_progress_note(setup->progress,
+                          "continuing the study in %s/" RUE_STORE_FILE ": it has %" PRIu64
+                          " trial%s%s (--fresh starts over)",
+                          setup->place.folder, found, rue_prose_plural(found), part);
+    if (setup->host.recording)
+        ledger->found_trials = 0; /* stored trials of a table cost as much as new ones */
+    return status;
 }
 
 /* The last run of a scenario of this study; 0: none. */

@@ -14,6 +14,10 @@ rue_status rue_study_keep_findings(const struct rue_study_setup *setup, const st
 bool rue_study_keep_earlier(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
                             const struct rue_findings *findings, char *out, size_t bytes);
 
+/* Reports how many trials the store has, and how many of them are of this study. RUE_STORE, RUE_MEMORY. */
+rue_status rue_study_note_continued(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
+                                    rue_error *error) RUE_MUST_CHECK;
+
 /* Loads the changes of the machine that the last run of the same scenario knew. RUE_STORE, RUE_MEMORY. */
 rue_status rue_study_load_changes(const struct rue_study_setup *setup, struct rue_study_ledger *ledger,
                                   rue_error *error) RUE_MUST_CHECK;
