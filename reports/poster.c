@@ -62,7 +62,8 @@ static void put_speedup(struct rue_page *page, const struct subject *subject)
 {
     const struct rue_baseline_findings *baselines = &subject->variant->baselines;
     const struct rue_baseline_row *usual = baselines->count ? &baselines->rows[0] : NULL;
-    char what[RUE_CONFIG_TEXT_BYTES + 96], label[RUE_CONFIG_TEXT_BYTES], remark[96];
+    char what[RUE_CONFIG_TEXT_BYTES + 96], label[RUE_CONFIG_TEXT_BYTES], remark[RUE_GAIN_BYTES + 48],
+        interval[RUE_GAIN_BYTES], times[RUE_UNIT_TEXT_BYTES];
     if (!usual)
         return put_figure(page, "times as fast as a usual setting", "none was compared", RUE_VALUE_NONE);
     const struct rue_speedup *gain = &usual->gain;
@@ -74,14 +75,10 @@ static void put_speedup(struct rue_page *page, const struct subject *subject)
     if (rue_findings_is_unsteady(subject->findings))
         return put_figure(page, what, "not reliable", RUE_VALUE_NONE);
     if (!(gain->ratio > 0)) return put_figure(page, what, "not measured on every model", RUE_VALUE_NONE);
-    if (!(gain->confidence > 0))
-        return put_figure(page, what, "measured once", "%.2f" NB "times", gain->ratio);
-    snprintf(remark, sizeof remark, "%s%.3g" NB "%% CI %.2f" NB "to" NB "%.2f%s",
-             rue_speedup_is_proven(gain) ? ""
-             : gain->high < 1            ? "slower: "
-                                         : "not proven to be faster: ",
-             100 * gain->confidence, gain->low, gain->high, predicted ? ", predicted" : "");
-    put_figure(page, what, remark, "%.2f" NB "times", gain->ratio);
+    const char *judged = rue_prose_judge_gain(gain);
+    snprintf(remark, sizeof remark, "%s%s%s%s", judged, judged[0] ? ": " : "",
+             rue_prose_gain_interval(gain, interval), predicted ? ", predicted" : "");
+    put_figure(page, what, remark, "%s" NB "times", rue_format_times(gain->ratio, times, sizeof times));
 }
 
 /* Without a bound on other configurations, the regret of this one. */

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "units.h"
 #include "utf8.h"
 
 #define NB RUE_NO_BREAK
@@ -77,6 +78,21 @@ void rue_say_interval(struct rue_page *page, double confidence, double low, doub
         rue_say(page, "%s%s)", to, unit);
     else
         rue_say(page, "%s" NB "to" NB "%s%s)", from, to, unit);
+}
+
+const char *rue_prose_gain_interval(const struct rue_speedup *gain, char out[RUE_GAIN_BYTES])
+{
+    char low[RUE_UNIT_TEXT_BYTES], high[RUE_UNIT_TEXT_BYTES];
+    if (gain->confidence == 0) return strcpy(out, "measured once");
+    snprintf(out, RUE_GAIN_BYTES, "%.3g" NB "%%" NB "CI %s" NB "to" NB "%s", 100 * gain->confidence,
+             rue_format_times(gain->low, low, sizeof low), rue_format_times(gain->high, high, sizeof high));
+    return out;
+}
+
+const char *rue_prose_judge_gain(const struct rue_speedup *gain)
+{
+    if (rue_speedup_is_proven(gain) || gain->confidence == 0) return "";
+    return gain->high < 1 ? "slower" : "not proven to be faster";
 }
 
 void rue_say_payback(struct rue_page *page, double epochs, double confidence, double low, double high)

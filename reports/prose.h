@@ -34,6 +34,13 @@ void rue_say_reason(struct rue_page *page, const char *before, const char *reaso
 enum { RUE_FIGURE_BYTES = 32 };
 const char *rue_prose_figure(double value, bool tenths, char out[RUE_FIGURE_BYTES]);
 
+/* For people: "95 % CI 1.24 to 1.39", or "measured once" without an interval. Returns `out`. */
+enum { RUE_GAIN_BYTES = 96 };
+const char *rue_prose_gain_interval(const struct rue_speedup *gain, char out[RUE_GAIN_BYTES]);
+
+/* "" if the speed-up is proven or has no interval, else "slower" or "not proven to be faster". */
+const char *rue_prose_judge_gain(const struct rue_speedup *gain);
+
 /* "" or "s". */
 const char *rue_prose_plural(uint64_t count);
 

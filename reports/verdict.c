@@ -230,22 +230,11 @@ static void say_ratio(struct rue_page *page, const struct rue_variant_findings *
     const char *basis = !row->repeats || !best->repeats     ? ", predicted"
                         : row->predicted || best->predicted ? ", from short runs"
                                                             : "";
-    char times[3][RUE_UNIT_TEXT_BYTES];
-    rue_say(page, "%s" NB "times as fast%s%s", rue_format_times(gain->ratio, times[0], sizeof *times),
+    char times[RUE_UNIT_TEXT_BYTES], interval[RUE_GAIN_BYTES];
+    rue_say(page, "%s" NB "times as fast%s%s", rue_format_times(gain->ratio, times, sizeof times),
             baseline[0] ? " as " : "", baseline);
     if (variant->goal != RUE_GOAL_TIME) rue_say(page, " in %s", rue_goal_words[variant->goal]);
-    if (gain->confidence > 0)
-        rue_say(page, " (%.3g" NB "%%" NB "CI %s" NB "to" NB "%s%s). ", 100 * gain->confidence,
-                rue_format_times(gain->low, times[1], sizeof *times),
-                rue_format_times(gain->high, times[2], sizeof *times), basis);
-    else
-        rue_say(page, " (measured once%s). ", basis);
-}
-
-/* For a gain that is not proven. */
-static const char *judge_gain(const struct rue_speedup *gain)
-{
-    return gain->confidence > 0 && gain->high < 1 ? "slower" : "not proven to be faster";
+    rue_say(page, " (%s%s). ", rue_prose_gain_interval(gain, interval), basis);
 }
 
 static void say_baseline(struct rue_page *page, const struct rue_variant_findings *variant,
@@ -260,7 +249,7 @@ static void say_baseline(struct rue_page *page, const struct rue_variant_finding
     } else if (recommended) {
         rue_say(page, "%s stays %s. ", subject, name);
         name_baseline(variant, "The best", baselines->found, name);
-        rue_say(page, "%s, is %s: it is ", name, judge_gain(&baselines->found_gain));
+        rue_say(page, "%s, is %s: it is ", name, rue_prose_judge_gain(&baselines->found_gain));
         say_ratio(page, variant, baselines->found, &baselines->found_gain, "");
     } else if (!(row->gain.ratio > 0)) {
         rue_say(page, "%s was not compared with %s, which was not measured on every model. ", subject, name);
@@ -271,7 +260,7 @@ static void say_baseline(struct rue_page *page, const struct rue_variant_finding
         bool better =
             rue_selection_is_better(variant->selection, variant->selection->recommended, row->config);
         rue_say(page, "%s %sis %s than %s: it is ", subject, better ? "has less regret, but " : "",
-                judge_gain(&row->gain), name);
+                rue_prose_judge_gain(&row->gain), name);
         say_ratio(page, variant, row->config, &row->gain, "");
     }
 }

@@ -53,18 +53,14 @@ void rue_verdict_batches(struct rue_page *page, const struct rue_findings *findi
         return;
     }
     const struct rue_ranking_row *rows = variant->selection->rows;
-    char times[3][RUE_UNIT_TEXT_BYTES];
+    char times[RUE_UNIT_TEXT_BYTES], interval[RUE_GAIN_BYTES];
     const char *weakness = find_weakness(&rows[other], &rows[fixed]);
     bool proven = !weakness[0] && sizes->changed >= sizes->kept && rue_speedup_is_proven(&gain);
-    rue_say(page, " %s the best fixed ones: %s is %s" NB "times as fast as %s (",
+    if (!rue_findings_noise_is_measured(variant, other, fixed)) gain.confidence = 0;
+    rue_say(page, " %s the best fixed ones: %s is %s" NB "times as fast as %s (%s%s).",
             proven ? "beat" : "are not proven to beat", labels[0],
-            rue_format_times(gain.ratio, times[0], sizeof *times), labels[1]);
-    if (rue_findings_noise_is_measured(variant, other, fixed))
-        rue_say(page, "%.3g" NB "%%" NB "CI %s" NB "to" NB "%s%s).", 100 * gain.confidence,
-                rue_format_times(gain.low, times[1], sizeof *times),
-                rue_format_times(gain.high, times[2], sizeof *times), weakness);
-    else
-        rue_say(page, "measured once%s).", weakness == single ? "" : weakness);
+            rue_format_times(gain.ratio, times, sizeof times), labels[1],
+            rue_prose_gain_interval(&gain, interval), weakness == single ? "" : weakness);
     if (sizes->kept)
         rue_say(page, " The sizes changed in only %zu of %zu trials.", sizes->changed,
                 sizes->changed + sizes->kept);

@@ -6,7 +6,7 @@
 #include "loader.h"
 
 /* Changes with this file, and with a function of librue or struct rue_batch, which native.py repeats. */
-enum { RUE_PYTHON_ABI = 5 };
+enum { RUE_PYTHON_ABI = 6 };
 int rue_python_abi(void);
 
 /* Opens data, or a subset of them (NULL: all). Ends with RUE_INTERRUPTED when another thread sets `*stop`. */

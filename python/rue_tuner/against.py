@@ -4,7 +4,7 @@ import subprocess
 
 from .batches import batch_bytes
 from .errors import Refused, TuneError
-from .loader import Loader
+from .loader import Loader, native
 from .own_loader import OwnLoader
 from .program import find_program
 from .subjects import Rebuilt, make_subject
@@ -111,9 +111,8 @@ def compare(folder, config):
 
 
 def times(ratio):
-    """How many times as fast, for the user: 1.004 where 1.00 would hide a difference."""
-    text = f"{ratio:.2f}"
-    return f"{ratio:.3f}" if text == "1.00" and ratio != 1 else text
+    """How many times as fast, as the program writes it."""
+    return native.text_of(native.waiting.rue_format_times, ratio)
 
 
 def interval(ratio):

@@ -29,14 +29,13 @@ static void say_trials(struct rue_page *page, const struct rue_check *check)
 /* Adds nothing if no baseline was measured. */
 static void say_check_gain(struct rue_page *page, const struct rue_check *check)
 {
-    char label[RUE_CONFIG_TEXT_BYTES], times[3][RUE_UNIT_TEXT_BYTES];
+    char label[RUE_CONFIG_TEXT_BYTES], times[RUE_UNIT_TEXT_BYTES], interval[RUE_GAIN_BYTES];
     const struct rue_speedup *gain = &check->gain;
     if (gain->confidence == 0) return;
     rue_config_label(&check->baseline, label);
-    rue_say(page, " It is %s times as fast as %s, %s (%.3g %% CI %s to %s).",
-            rue_format_times(gain->ratio, times[0], sizeof *times), check->baseline_name, label,
-            100 * gain->confidence, rue_format_times(gain->low, times[1], sizeof *times),
-            rue_format_times(gain->high, times[2], sizeof *times));
+    rue_say(page, " It is %s times as fast as %s, %s (%s).",
+            rue_format_times(gain->ratio, times, sizeof times), check->baseline_name, label,
+            rue_prose_gain_interval(gain, interval));
 }
 
 /* Trials of other configurations may have failed as well. */

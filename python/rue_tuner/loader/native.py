@@ -10,6 +10,7 @@ from ctypes import (
     byref,
     c_char,
     c_char_p,
+    c_double,
     c_float,
     c_int,
     c_int32,
@@ -22,7 +23,7 @@ from typing import Any, Optional, Tuple
 
 from ..errors import DataError, LoaderError
 
-ABI = 5
+ABI = 6
 WAIT_NS = 10 ** 8  # so Ctrl-C ends a wait
 FORKED = "this loader was made in another process: make a Loader in this one (after a fork it has no threads)"
 VIEWS_MAX = 32  # RUE_VIEWS_MAX
@@ -68,6 +69,7 @@ INTERFACE = {
     "rue_loader_rewind": (c_int, [c_void_p, c_uint64, c_uint64, POINTER(Error)]),
     "rue_loader_bad_images": (c_uint64, [c_void_p, POINTER(Error)]),
     "rue_loader_close": (None, [c_void_p]),
+    "rue_format_times": (c_char_p, [c_double, c_char_p, c_size_t]),
 }
 
 
