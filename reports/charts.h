@@ -11,7 +11,7 @@
 struct rue_chart_subject {
     const struct rue_findings *findings;
     const struct rue_variant_findings *variant;
-    char name[PATH_MAX + 128]; /* for people */
+    char name[PATH_MAX + 128]; /* for people; "": the findings have no other, and it needs no name */
     char slug[64];             /* for file names; different for each variant of the findings */
 };
 void rue_chart_subject_make(const struct rue_findings *findings, size_t variant,
@@ -43,7 +43,7 @@ void rue_charts_times(struct rue_page *page, const struct rue_chart_subject *sub
 void rue_charts_breakdown(struct rue_page *page, const struct rue_chart_subject *subject,
                           const struct rue_breakdown *breakdown);
 
-/* Adds a chart of all trials in the order in which they ran, and a table of those that failed. */
+/* Adds a chart of all trials by the time when they began, and a table of those that failed. */
 void rue_charts_timeline(struct rue_page *page, const struct rue_findings *findings,
                          const struct rue_breakdown *breakdown);
 

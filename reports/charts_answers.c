@@ -92,7 +92,7 @@ static void put_length(struct rue_page *page, const struct rue_variant_findings 
     const uint64_t ends[] = {interval->from_images, interval->to_images};
     for (int i = 0; i < 2; i++) {
         const struct rue_table_column row[] = {
-            {"images", "images of the job", RUE_UNIT_COUNT, .number = (double)ends[i]},
+            {"images", "images of the job", RUE_UNIT_SCALED, .number = (double)ends[i]},
             {"knob", "knob", .text = knob == RUE_BATCH_SIZE ? "batch size" : "workers"},
             {"best", "best value", RUE_UNIT_COUNT, .number = config->value[knob]},
             {"config", "configuration", .config = config},
@@ -135,6 +135,7 @@ static void put_models(struct rue_page *page, const struct rue_chart_subject *su
     const struct rue_selection *selection = variant->selection;
     size_t config = selection->recommended;
     if (config == RUE_NONE || selection->model_count < 2) return;
+    rue_page_gap(page);
     rue_page_sentence(page, RUE_LOOK_PLAIN, 0);
     rue_say(page, "The recommended configuration, model by model:");
     rue_page_table(page);
@@ -159,6 +160,7 @@ static void put_set(struct rue_page *page, const struct rue_chart_subject *subje
     const struct rue_variant_findings *variant = subject->variant;
     const struct rue_config_set *set = variant->answers ? variant->answers->set : NULL;
     if (!set || set->config_count < 2) return;
+    rue_page_gap(page);
     rue_page_sentence(page, RUE_LOOK_PLAIN, 0);
     rue_say(page,
             "If each model may have its own configuration, these %zu keep every model within %.3g %% of its "

@@ -22,6 +22,7 @@ void rue_chart_subject_make(const struct rue_findings *findings, size_t variant,
     }
     while (used && out->slug[used - 1] == '-') used--;
     out->slug[used] = 0;
+    if (rue_findings_is_only(findings, out->variant)) out->name[0] = 0;
     for (size_t earlier = 0; earlier < variant; earlier++) {
         struct rue_chart_subject other;
         rue_chart_subject_make(findings, earlier, &other);
@@ -308,7 +309,7 @@ static void add_families(struct rue_page *page, const struct rue_chart_subject *
                                            .high = "high_ns",
                                            .series = families[i].series,
                                            .panel = families[i].panel,
-                                           .log_x = true,
+                                           .even_x = true,
                                            .log_y = i < 2 && is_spread(subject->variant),
                                            .from_zero = true});
     }

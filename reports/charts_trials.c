@@ -139,7 +139,7 @@ static void add_use_charts(struct rue_page *page, const struct rue_chart_subject
                                            .x = charts[i].x,
                                            .value = charts[i].value,
                                            .series = charts[i].series,
-                                           .log_x = true,
+                                           .even_x = true,
                                            .from_zero = true});
     }
 }
@@ -193,32 +193,32 @@ static void put_point(struct rue_page *page, const struct rue_trial_point *point
     rue_page_row(page, false, row, sizeof row / sizeof *row);
 }
 
+/* A change of speed is before the first trial that ran at the new speed. */
 static void put_points(struct rue_page *page, const struct rue_findings *findings,
                        const struct rue_breakdown *breakdown)
 {
+    const struct rue_change_findings *changes = &findings->changes;
     rue_page_table(page);
-    for (enum rue_trial_kind kind = 0; kind < RUE_TRIAL_KINDS; kind++)
-        for (size_t i = 0; i < breakdown->point_count; i++)
-            if (breakdown->points[i].kind == kind) put_point(page, &breakdown->points[i], kind_names[kind]);
-    for (size_t n = 0; n < findings->changes.notice_count; n++) {
-        const struct rue_notice *notice = &findings->changes.notices[n];
-        struct rue_trial_point change = {.id = notice->trial, .ratio = notice->load_ratio};
-        size_t i = 0;
-        while (i < breakdown->point_count && breakdown->points[i].id < notice->trial) i++;
-        if (i == breakdown->point_count) continue;
-        change.started_ns = breakdown->points[i].started_ns;
-        put_point(page, &change, "change of speed");
+    for (size_t i = 0, n = 0; i < breakdown->point_count; i++) {
+        const struct rue_trial_point *point = &breakdown->points[i];
+        for (; n < changes->notice_count && changes->notices[n].trial <= point->id; n++) {
+            struct rue_trial_point change = *point;
+            change.ratio = changes->notices[n].load_ratio;
+            put_point(page, &change, "change of speed");
+        }
+        put_point(page, point, kind_names[point->kind]);
     }
-    rue_page_chart(
-        page, &(struct rue_chart){.kind = RUE_CHART_POINTS,
-                                  .name = "timeline",
-                                  .title = "All trials in the order in which they ran",
-                                  .note = "as measured; 1: as expected; trials without a time are drawn at 1",
-                                  .x = "started_ns",
-                                  .value = "time_ratio",
-                                  .series = "kind",
-                                  .log_y = true,
-                                  .x_title = "time since the study began"});
+    rue_page_chart(page, &(struct rue_chart){
+                             .kind = RUE_CHART_POINTS,
+                             .name = "timeline",
+                             .title = "Trials by the time when they began",
+                             .note = "as measured; 1: as expected, or a trial without a time; the numbers "
+                                     "are in the order of trials.csv",
+                             .x = "started_ns",
+                             .value = "time_ratio",
+                             .series = "kind",
+                             .log_y = true,
+                             .x_title = "time since the study began"});
 }
 
 /* ---- commands ---- */

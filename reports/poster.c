@@ -14,7 +14,7 @@
 
 #define NB RUE_NO_BREAK
 
-enum { CAVEATS = 4 }; /* that are named */
+enum { CAVEATS = 4, BARS = 12 }; /* caveats that are named, models that have bars */
 
 /* What is drawn and said: the variant, and the configuration that people use by default; RUE_NONE: none. */
 struct subject {
@@ -47,7 +47,7 @@ static void put_share(struct rue_page *page, const struct subject *subject)
         rue_waiting_find(subject->findings, subject->breakdown, subject->variant, subject->best);
     const char *predicted = waiting.predicted ? ", as predicted" : "";
     char remark[RUE_MODEL_NAME_BYTES + 96];
-    if (!waiting.models) return put_figure(page, what, "unknown: no trial reports it", RUE_VALUE_NONE);
+    if (!waiting.models) return; /* no trial reports it */
     if (waiting.models == 1)
         snprintf(remark, sizeof remark, "the model waits %.0f" NB "%% of the time%s",
                  100 * waiting.most_ratio, predicted);
@@ -64,8 +64,7 @@ static void put_speedup(struct rue_page *page, const struct subject *subject)
     const struct rue_baseline_row *usual = baselines->count ? &baselines->rows[0] : NULL;
     char what[RUE_CONFIG_TEXT_BYTES + 96], label[RUE_CONFIG_TEXT_BYTES], remark[RUE_GAIN_BYTES + 48],
         interval[RUE_GAIN_BYTES], times[RUE_UNIT_TEXT_BYTES];
-    if (!usual)
-        return put_figure(page, "times as fast as a usual setting", "none was compared", RUE_VALUE_NONE);
+    if (!usual) return; /* none was compared */
     const struct rue_speedup *gain = &usual->gain;
     const struct rue_ranking_row *rows = subject->variant->selection->rows;
     bool predicted = !rows[usual->config].repeats || !rows[subject->best].repeats;
@@ -312,16 +311,21 @@ static void put_bars(struct rue_page *page, const struct rue_chart_subject *char
 {
     const struct rue_variant_findings *variant = subject->variant;
     bool compares = subject->usual != RUE_NONE && subject->usual != subject->best, predicted = false;
-    char note[96];
+    size_t models = variant->selection->model_count, last = models > BARS ? BARS - 1 : models - 1, i = 0,
+           bar = 0;
+    char note[128], some[48] = "";
     rue_page_table(page);
-    for (size_t m = RUE_NONE; (m = rue_chart_next_model(variant, m)) != RUE_NONE;) {
+    for (size_t m = RUE_NONE; (m = rue_chart_next_model(variant, m)) != RUE_NONE; i++) {
+        if (last && i != bar * (models - 1) / last) continue;
+        bar++;
         const struct rue_cell *unit =
             rue_cost_matrix_cell(variant->matrix, m, compares ? subject->usual : subject->best);
         if (unit->state != RUE_CELL_OK) unit = rue_cost_matrix_cell(variant->matrix, m, subject->best);
         predicted |= put_bar(page, subject, m, subject->best, unit->median_ns);
         if (compares) predicted |= put_bar(page, subject, m, subject->usual, unit->median_ns);
     }
-    snprintf(note, sizeof note, "%s%s",
+    if (bar < models) snprintf(some, sizeof some, "%zu of %zu models; ", bar, models);
+    snprintf(note, sizeof note, "%s%s%s", some,
              compares ? "bold: recommended; below it the baseline, 100 %"
                       : "with the recommended configuration",
              predicted ? "; ~: predicted" : "");
@@ -380,36 +384,87 @@ static void put_answer(struct rue_page *page, const struct rue_findings *finding
     rue_say(page, ".");
 }
 
+/* Those of other variants lead to their sections. */
 static void put_answers(struct rue_page *page, const struct subject *subject)
 {
     const struct rue_findings *findings = subject->findings;
+    char heading[RUE_POSTER_HEADING_BYTES];
     put_answer(page, findings, subject->variant, RUE_LOOK_BOLD);
-    for (size_t v = 0; v < findings->variant_count; v++)
-        if (&findings->variants[v] != subject->variant)
-            put_answer(page, findings, &findings->variants[v], RUE_LOOK_PLAIN);
+    for (size_t v = 0; v < findings->variant_count; v++) {
+        if (&findings->variants[v] == subject->variant) continue;
+        put_answer(page, findings, &findings->variants[v], RUE_LOOK_PLAIN);
+        rue_page_link(page, rue_poster_heading(findings, v, heading));
+    }
+}
+
+static struct subject make_subject(const struct rue_findings *findings, const struct rue_breakdown *breakdown,
+                                   size_t v)
+{
+    const struct rue_variant_findings *variant = &findings->variants[v];
+    return (struct subject){findings, breakdown, variant, variant->selection->recommended,
+                            variant->baselines.count ? variant->baselines.rows[0].config : RUE_NONE};
+}
+
+static void put_charts(struct rue_page *page, const struct subject *subject)
+{
+    struct rue_chart_subject charts;
+    rue_chart_subject_make(subject->findings, (size_t)(subject->variant - subject->findings->variants),
+                           &charts);
+    if (subject->variant->selection->ranked_count) rue_charts_map(page, &charts);
+    if (subject->best != RUE_NONE) put_bars(page, &charts, subject);
+}
+
+static void put_figures_and_saving(struct rue_page *page, const struct subject *subject)
+{
+    if (subject->best == RUE_NONE) return;
+    put_figures(page, subject);
+    put_saving(page, subject);
+}
+
+const char *rue_poster_heading(const struct rue_findings *findings, size_t v,
+                               char out[RUE_POSTER_HEADING_BYTES])
+{
+    char name[PATH_MAX + 128];
+    rue_findings_name_among(findings, &findings->variants[v], name, sizeof name);
+    snprintf(out, RUE_POSTER_HEADING_BYTES, "The answer for %s", name);
+    return out;
+}
+
+void rue_poster_put_other(struct rue_page *page, const struct rue_findings *findings,
+                          const struct rue_breakdown *breakdown, size_t v, const char *notes)
+{
+    const struct subject subject = make_subject(findings, breakdown, v);
+    char heading[RUE_POSTER_HEADING_BYTES];
+    rue_page_heading(page, 1);
+    rue_say(page, "%s", rue_poster_heading(findings, v, heading));
+    put_answer(page, findings, subject.variant, RUE_LOOK_BOLD);
+    put_figures_and_saving(page, &subject);
+    put_code(page, findings, subject.variant);
+    put_caveats(page, &subject, notes);
+    put_charts(page, &subject);
 }
 
 rue_status rue_poster_put(struct rue_page *page, const struct rue_findings *findings,
                           const struct rue_breakdown *breakdown, const struct rue_compared *compared,
                           const char *notes, rue_error *error)
 {
-    size_t v = rue_poster_subject(findings, compared);
-    const struct rue_variant_findings *variant = &findings->variants[v];
-    const struct subject subject = {findings, breakdown, variant, variant->selection->recommended,
-                                    variant->baselines.count ? variant->baselines.rows[0].config : RUE_NONE};
-    struct rue_chart_subject charts;
+    const struct subject subject = make_subject(findings, breakdown, rue_poster_subject(findings, compared));
     rue_status status = RUE_OK;
-    rue_chart_subject_make(findings, v, &charts);
     if (compared)
         rue_compared_put_answer(page, compared);
     else
         put_answers(page, &subject);
-    if (subject.best != RUE_NONE) put_figures(page, &subject);
-    if (subject.best != RUE_NONE) put_saving(page, &subject);
+    if (findings->variant_count > 1) {
+        rue_page_gap(page);
+        rue_page_sentence(page, RUE_LOOK_DIM, 0);
+        rue_say(page, "Figures and charts below: ");
+        rue_say_variant(page, findings, subject.variant);
+        rue_say(page, ".");
+    }
+    put_figures_and_saving(page, &subject);
     if (!compared) status = rue_parts_comparisons(page, findings, false, error);
-    put_code(page, findings, variant);
+    put_code(page, findings, subject.variant);
     put_caveats(page, &subject, notes);
-    if (variant->selection->ranked_count) rue_charts_map(page, &charts);
-    if (subject.best != RUE_NONE) put_bars(page, &charts, &subject);
+    put_charts(page, &subject);
     return status;
 }

@@ -15,4 +15,13 @@ rue_status rue_poster_put(struct rue_page *page, const struct rue_findings *find
                           const struct rue_breakdown *breakdown, const struct rue_compared *compared,
                           const char *notes, rue_error *error) RUE_MUST_CHECK;
 
+/* "The answer for raw folder other". Returns `out`. */
+enum { RUE_POSTER_HEADING_BYTES = PATH_MAX + 256 };
+const char *rue_poster_heading(const struct rue_findings *findings, size_t v,
+                               char out[RUE_POSTER_HEADING_BYTES]);
+
+/* Adds a section of this heading: the same for another variant. */
+void rue_poster_put_other(struct rue_page *page, const struct rue_findings *findings,
+                          const struct rue_breakdown *breakdown, size_t v, const char *notes);
+
 #endif

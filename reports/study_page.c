@@ -37,8 +37,6 @@ static void put_provenance(struct rue_page *page, const struct rue_findings *fin
     bool corrected = findings->changes.notice_count || rue_findings_corrects_contention(findings);
     const struct rue_machine_findings *machine = &findings->machine;
     char text[RUE_UNIT_TEXT_BYTES] = "", memory[RUE_UNIT_TEXT_BYTES] = "";
-    rue_page_heading(page, 1);
-    rue_say(page, "How it was measured");
     rue_page_table(page);
     put_fact(page, "command", "%s", run->command_line);
     put_fact(page, "started", "%s", run->started);
@@ -82,14 +80,12 @@ static void put_topic(struct rue_page *page, const struct rue_chart_subject *sub
     rue_say(page, "%s%s%s", topic, subject->name[0] ? ": " : "", subject->name);
 }
 
-/* `mapped`: the poster has its heat map. */
 static void put_variant(struct rue_page *page, const struct rue_findings *findings, size_t v,
-                        const struct rue_breakdown *breakdown, bool mapped)
+                        const struct rue_breakdown *breakdown)
 {
     struct rue_chart_subject subject;
     rue_chart_subject_make(findings, v, &subject);
     put_topic(page, &subject, "Ranking");
-    if (!mapped) rue_charts_map(page, &subject);
     rue_parts_ranking(page, findings, subject.variant, false);
     rue_charts_answers(page, &subject);
     put_topic(page, &subject, "Other knobs");
@@ -146,8 +142,10 @@ static rue_status put_study(struct rue_page *page, const struct rue_findings *fi
         rue_compared_put_details(page, compared, false);
     }
     if (status == RUE_OK) status = put_notes(page, findings, breakdown, error);
-    for (size_t v = 0; v < findings->variant_count; v++)
-        put_variant(page, findings, v, breakdown, v == subject);
+    for (size_t v = 0; v < findings->variant_count; v++) {
+        if (v != subject) rue_poster_put_other(page, findings, breakdown, v, notes_heading);
+        put_variant(page, findings, v, breakdown);
+    }
     return status;
 }
 
@@ -166,9 +164,9 @@ static rue_status put_page(struct rue_page *page, const struct rue_findings *fin
     }
     if (status == RUE_OK) status = put_comparisons(page, findings, error);
     rue_page_heading(page, 1);
-    rue_say(page, "Trials");
-    rue_charts_timeline(page, findings, breakdown);
+    rue_say(page, "How it was measured, and all trials");
     put_provenance(page, findings, breakdown);
+    rue_charts_timeline(page, findings, breakdown);
     return status;
 }
 

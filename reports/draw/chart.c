@@ -9,7 +9,7 @@
 #include "page_texts.h"
 #include "utf8.h"
 
-enum { COLUMNS_ALONE = 2, GAP_PX = 8, LEGEND_LINE_PX = 18, LEGEND_WIDTH_PX = 360, LEGEND_SWATCH_PX = 26 };
+enum { COLUMNS_ALONE = 2, GAP_PX = 8, LEGEND_LINE_PX = 20, LEGEND_WIDTH_PX = 360, LEGEND_SWATCH_PX = 26 };
 
 /* ---- style ---- */
 
@@ -31,12 +31,9 @@ static const struct rue_chart_drawer *const drawers[] = {[RUE_CHART_HEAT] = &rue
                                                          [RUE_CHART_POINTS] = &rue_chart_plot,
                                                          [RUE_CHART_BARS] = &rue_chart_bars};
 
-static const char legend_label[] = "legend";
-
-static void begin_svg(struct rue_drawing *drawing, int width, int height, const char *what)
+static void begin_svg(struct rue_drawing *drawing, int width, int height, const char *panel)
 {
-    bool legend = strcmp(what, legend_label) == 0;
-    fprintf(drawing->stream, "<svg class=\"c%s\" ", legend ? " y" : "");
+    fputs("<svg class=\"c\" ", drawing->stream);
     if (drawing->alone)
         fprintf(drawing->stream, "x=\"%d\" y=\"%d\" ", drawing->at_x, drawing->at_y);
     else
@@ -44,8 +41,8 @@ static void begin_svg(struct rue_drawing *drawing, int width, int height, const 
     fprintf(drawing->stream, "width=\"%d\" height=\"%d\" viewBox=\"0 0 %d %d\" aria-label=\"", width, height,
             width, height);
     rue_markup_put(drawing->stream, drawing->chart->title);
-    fputs(what[0] ? ": " : "", drawing->stream);
-    rue_markup_put(drawing->stream, what);
+    fputs(panel[0] ? ": " : "", drawing->stream);
+    rue_markup_put(drawing->stream, panel);
     fputs("\">", drawing->stream);
 }
 
@@ -124,41 +121,67 @@ static int legend_height(const struct rue_drawing *drawing)
     return (int)((drawing->legend_count + columns - 1) / columns) * LEGEND_LINE_PX;
 }
 
+/* In a file of its own, below the panels. */
 static void draw_legend(struct rue_drawing *drawing)
 {
-    size_t count = drawing->legend_count;
     int cell = legend_cell(drawing);
     size_t columns = (size_t)(LEGEND_WIDTH_PX / cell);
-    if (!count) return;
-    begin_svg(drawing, LEGEND_WIDTH_PX, legend_height(drawing), legend_label);
-    for (size_t i = 0; i < count; i++) {
-        double x = (double)(i % columns) * cell, y = (double)(i / columns) * LEGEND_LINE_PX + 9;
+    for (size_t i = 0; i < drawing->legend_count; i++) {
+        double x = drawing->at_x + (double)(i % columns) * cell,
+               y = drawing->at_y + (double)(i / columns) * LEGEND_LINE_PX + 9;
         drawers[drawing->chart->kind]->draw_swatch(drawing, drawing->legend[i], x + 2, y);
         rue_drawing_put_text(drawing, x + LEGEND_SWATCH_PX + 4, y + 4, "", (cell - LEGEND_SWATCH_PX - 4) / 6,
                              legend_name(drawing, i));
     }
-    fputs("</svg>\n", drawing->stream);
+}
+
+/* In a page, text that wraps. */
+static void put_legend(struct rue_drawing *drawing)
+{
+    if (!drawing->legend_count) return;
+    fputs("<ul>", drawing->stream);
+    for (size_t i = 0; i < drawing->legend_count; i++) {
+        fprintf(drawing->stream, "<li><svg class=\"c\" width=\"%d\" height=\"12\" aria-hidden=\"true\">",
+                LEGEND_SWATCH_PX);
+        drawers[drawing->chart->kind]->draw_swatch(drawing, drawing->legend[i], 2, 6);
+        fputs("</svg>", drawing->stream);
+        rue_markup_put(drawing->stream, legend_name(drawing, i));
+    }
+    fputs("</ul>\n", drawing->stream);
 }
 
 /* ---- folded panels ---- */
 
-/* Of many panels only a few are open: those with the winner, or the first, middle and last of those. Heat
- * maps are compared with each other, so all of them are open. */
+enum { FEW = 4 }; /* panels that may be all open, and stand in a row */
+
+/* Whether a panel at this distance has the winner. */
+static bool is_near(const bool *wins, size_t panels, size_t panel, size_t distance)
+{
+    return (panel >= distance && wins[panel - distance]) ||
+           (panel + distance < panels && wins[panel + distance]);
+}
+
+/* Of many panels three are open: those with the winner, of more the first, middle and last, and of fewer
+ * their neighbours, too. Heat maps are compared with each other, so all of them are open. */
 static void fold_panels(struct rue_drawing *drawing)
 {
-    enum { OPEN_MAX = 3, FEW = 4 };
-    size_t open[RUE_GROUPS_MAX], count = 0, panels = drawing->panels.count;
+    enum { OPEN = 3 };
+    bool wins[RUE_GROUPS_MAX] = {false};
+    size_t with_winner[RUE_GROUPS_MAX], count = 0, panels = drawing->panels.count;
     if (drawing->chart->kind == RUE_CHART_HEAT || panels <= FEW) return;
-    for (size_t p = 0; p < panels; p++) {
-        bool wins = false;
-        for (size_t r = 0; r < drawing->table->row_count; r++)
-            wins |= drawing->table->rows[r].chosen && drawing->panels.of_row[r] == p;
-        if (wins) open[count++] = p;
-        drawing->folded[p] = true;
-    }
-    for (size_t p = 0; !count && p < panels; p++) open[p] = p;
-    if (!count) count = panels;
-    for (size_t i = 0; i < OPEN_MAX; i++) drawing->folded[open[i * (count - 1) / (OPEN_MAX - 1)]] = false;
+    for (size_t r = 0; r < drawing->table->row_count; r++)
+        if (drawing->table->rows[r].chosen && drawing->panels.of_row[r] < panels)
+            wins[drawing->panels.of_row[r]] = true;
+    for (size_t p = 0; p < panels; p++)
+        if (wins[p]) with_winner[count++] = p;
+    if (!count)
+        while (count < panels) with_winner[count] = count, count++;
+    for (size_t p = 0; p < panels; p++) drawing->folded[p] = true;
+    for (size_t i = 0; count >= OPEN && i < OPEN; i++)
+        drawing->folded[with_winner[i * (count - 1) / (OPEN - 1)]] = false;
+    for (size_t distance = 0, open = 0; count < OPEN && open < OPEN; distance++)
+        for (size_t p = 0; p < panels && open < OPEN; p++)
+            if (drawing->folded[p] && is_near(wins, panels, p, distance)) drawing->folded[p] = false, open++;
 }
 
 static void draw_folded(struct rue_drawing *drawing)
@@ -172,7 +195,7 @@ static void draw_folded(struct rue_drawing *drawing)
             fputs(named++ ? ", " : "", drawing->stream);
             rue_markup_put(drawing->stream, drawing->panels.names[p]);
         }
-    fputs("</summary><div class=\"p\">", drawing->stream);
+    fputs("</summary>\n<div class=\"p\">", drawing->stream);
     draw_panels(drawing, true);
     fputs("</div></details>", drawing->stream);
 }
@@ -221,11 +244,15 @@ rue_status rue_chart_write(const struct rue_section *table, const struct rue_cha
                            rue_error *error)
 {
     struct rue_drawing drawing;
+    size_t open = 0;
     rue_status status = open_drawing(table, chart, stream, &drawing, error);
     if (status != RUE_OK) return status;
     fold_panels(&drawing);
+    for (size_t p = 0; p < drawing.panels.count; p++) open += !drawing.folded[p];
+    fprintf(stream, "<div class=\"p p%zu\">\n", open < FEW ? open : FEW);
     draw_panels(&drawing, false);
-    draw_legend(&drawing);
+    fputs("</div>\n", stream);
+    put_legend(&drawing);
     draw_folded(&drawing);
     close_drawing(&drawing);
     return RUE_OK;

@@ -7,7 +7,8 @@
 /* Writes definitions that charts refer to, once in a document. */
 void rue_chart_write_definitions(FILE *stream);
 
-/* Writes the panels, then the legend. If there are many panels, most are folded into an element <details>.
+/* Writes the panels into an element of class p and p1 to p4, by how many are open; then the legend. Of many
+ * panels most are folded into an element <details>.
  * RUE_MEMORY; other failures show in ferror(stream). */
 rue_status rue_chart_write(const struct rue_section *table, const struct rue_chart *chart, FILE *stream,
                            rue_error *error) RUE_MUST_CHECK;

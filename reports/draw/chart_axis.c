@@ -76,20 +76,21 @@ static void place_linear(struct rue_axis *axis)
     for (int i = 0; axis->low + i * step <= axis->high + step / 2; i++) add_tick(axis, axis->low + i * step);
 }
 
-/* Ticks at 1, 2 and 5 times powers of ten, or at powers of two for counts. */
+/* Ticks at 1, 2 and 5 times powers of ten, at more places if the axis is short, or at powers of two for
+ * counts. */
 static void place_logarithmic(struct rue_axis *axis)
 {
-    static const double parts[] = {1, 2, 5};
+    static const double parts[] = {1, 2, 5, 1.5, 3, 7};
     choose_unit(axis);
     bool counts = axis->unit == RUE_UNIT_COUNT;
     if (!counts && axis->high < axis->low * 2) axis->low /= 1.5, axis->high *= 1.5;
-    bool wide = !counts && axis->high / axis->low > 1e3;
+    bool wide = !counts && axis->high / axis->low > 1e3, narrow = !counts && axis->high / axis->low < 8;
     if (counts && axis->low < least_log) add_tick(axis, 0);
     for (int e = 0; counts && e < 32; e++)
         if (ldexp(1, e) >= axis->low * 0.999 && ldexp(1, e) <= axis->high * 1.001)
             add_tick(axis, ldexp(1, e));
     for (int e = -12; !counts && e < 15; e++)
-        for (int p = 0; p < (wide ? 1 : 3); p++) {
+        for (int p = 0; p < (wide ? 1 : narrow ? 6 : 3); p++) {
             double tick = parts[p] * pow(10, e) * axis->divisor;
             if (tick >= axis->low * 0.999 && tick <= axis->high * 1.001) add_tick(axis, tick);
         }
@@ -104,17 +105,6 @@ void rue_axis_place(struct rue_axis *axis, double from, double to)
         place_logarithmic(axis);
     else
         place_linear(axis);
-}
-
-void rue_axis_set_ticks(struct rue_axis *axis, const double *values, size_t count, double least_px)
-{
-    axis->tick_count = 0;
-    for (size_t i = 0; i < count; i++) {
-        double px = rue_axis_px(axis, values[i]);
-        bool close =
-            axis->tick_count && fabs(px - rue_axis_px(axis, axis->ticks[axis->tick_count - 1])) < least_px;
-        if (!close) add_tick(axis, values[i]);
-    }
 }
 
 const char *rue_axis_tick_text(const struct rue_axis *axis, double value, char out[RUE_AXIS_TEXT_BYTES])

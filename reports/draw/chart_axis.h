@@ -28,9 +28,6 @@ void rue_axis_include(struct rue_axis *axis, double value);
 /* Sets the pixels of both ends, rounds the ends outwards, and chooses ticks and the unit of labels. */
 void rue_axis_place(struct rue_axis *axis, double from, double to);
 
-/* Replaces the ticks by `values` [count], ascending, leaving out those closer than `least_px`. */
-void rue_axis_set_ticks(struct rue_axis *axis, const double *values, size_t count, double least_px);
-
 double rue_axis_px(const struct rue_axis *axis, double value);
 
 /* "0.5", "16", without the unit. Returns `out`. */

@@ -6,7 +6,7 @@
 #include "chart_drawing.h"
 #include "utf8.h"
 
-enum { WIDTH = 380, LEFT = 74, RIGHT = 96, NAME_MOST = 24, TOP = 22, BOTTOM = 38, BAR = 16, LINE = 22 };
+enum { WIDTH = 380, LEFT = 74, RIGHT = 96, NAME_MOST = 24, TOP = 22, BOTTOM = 38, BAR = 13, LINE = 17 };
 
 /* Space for the texts beside the bars, at least `least`. */
 static int find_space(const struct rue_drawing *drawing, const struct rue_table_column *column, int least)
@@ -55,7 +55,7 @@ static void draw_bar(struct rue_drawing *drawing, const struct rue_axis *axis, s
     const struct rue_section *table = drawing->table;
     char *name = rue_drawing_value(drawing, row, drawing->columns.x);
     double before = 0;
-    rue_drawing_put_text(drawing, rue_axis_px(axis, 0) - 5, y + BAR - 4,
+    rue_drawing_put_text(drawing, rue_axis_px(axis, 0) - 5, y + BAR - 2,
                          table->rows[row].chosen ? "e t" : "e", NAME_MOST, name ? name : "");
     for (size_t p = 0; p < rue_drawing_parts(drawing); p++) {
         const struct rue_table_column *column = drawing->columns.value + p;
@@ -70,7 +70,7 @@ static void draw_bar(struct rue_drawing *drawing, const struct rue_axis *axis, s
         free(text);
         before += part;
     }
-    rue_drawing_put_text(drawing, rue_axis_px(axis, before) + 4, y + BAR - 4, "h",
+    rue_drawing_put_text(drawing, rue_axis_px(axis, before) + 4, y + BAR - 2, "h",
                          (int)(WIDTH - rue_axis_px(axis, before)) / 6,
                          rue_drawing_text(drawing, row, drawing->columns.caption));
     free(name);

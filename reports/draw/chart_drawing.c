@@ -114,6 +114,32 @@ const char *rue_drawing_text(const struct rue_drawing *drawing, size_t row,
     return text ? text : "";
 }
 
+void rue_places_collect(const struct rue_drawing *drawing, size_t panel,
+                        const struct rue_table_column *column, struct rue_places *out)
+{
+    out->column = column;
+    out->count = 0;
+    for (size_t r = 0; r < drawing->table->row_count; r++) {
+        double value = rue_drawing_number(drawing, r, column);
+        size_t i = 0;
+        if (drawing->panels.of_row[r] != panel || !isfinite(value)) continue;
+        while (i < out->count && out->at[i] < value) i++;
+        if ((i < out->count && out->at[i] == value) || out->count == RUE_PLACES_MAX) continue;
+        memmove(&out->at[i + 1], &out->at[i], (out->count - i) * sizeof *out->at);
+        memmove(&out->rows[i + 1], &out->rows[i], (out->count - i) * sizeof *out->rows);
+        out->at[i] = value;
+        out->rows[i] = r;
+        out->count++;
+    }
+}
+
+size_t rue_places_find(const struct rue_places *places, double value)
+{
+    size_t i = 0;
+    while (i < places->count && places->at[i] != value) i++;
+    return i;
+}
+
 void rue_drawing_put_text(struct rue_drawing *drawing, double x, double y, const char *look, int most,
                           const char *text)
 {
@@ -128,6 +154,14 @@ void rue_drawing_put_text(struct rue_drawing *drawing, double x, double y, const
             look[0] ? "\"" : "");
     rue_markup_put(drawing->stream, text);
     fputs("</text>", drawing->stream);
+}
+
+void rue_drawing_put_place(struct rue_drawing *drawing, const struct rue_places *places, size_t i, double x,
+                           double y, const char *look)
+{
+    char *text = rue_drawing_value(drawing, places->rows[i], places->column);
+    rue_drawing_put_text(drawing, x, y, look, 8, text ? text : "");
+    free(text);
 }
 
 void rue_drawing_put_title(struct rue_drawing *drawing, const char *format, ...)

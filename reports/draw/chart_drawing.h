@@ -73,6 +73,24 @@ const char *rue_drawing_text(const struct rue_drawing *drawing, size_t row,
 void rue_drawing_put_text(struct rue_drawing *drawing, double x, double y, const char *look, int most,
                           const char *text);
 
+/* Places on an axis, evenly spaced: the ascending distinct values of a column. */
+enum { RUE_PLACES_MAX = 64 };
+struct rue_places {
+    const struct rue_table_column *column;
+    size_t count;
+    double at[RUE_PLACES_MAX];
+    size_t rows[RUE_PLACES_MAX]; /* a row with that value, for its text */
+};
+void rue_places_collect(const struct rue_drawing *drawing, size_t panel,
+                        const struct rue_table_column *column, struct rue_places *out);
+
+/* `count` if the value is not among them. */
+size_t rue_places_find(const struct rue_places *places, double value);
+
+/* Writes the value of place `i`, as rue_drawing_put_text. */
+void rue_drawing_put_place(struct rue_drawing *drawing, const struct rue_places *places, size_t i, double x,
+                           double y, const char *look);
+
 /* A text that shows while the pointer is on the element that it is in. */
 void rue_drawing_put_title(struct rue_drawing *drawing, const char *format, ...)
     __attribute__((format(printf, 2, 3)));

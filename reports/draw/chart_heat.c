@@ -8,32 +8,6 @@
 
 enum { CELL_WIDTH = 46, CELL_HEIGHT = 25, LEFT = 56, RIGHT = 8, TOP = 22, BOTTOM = 42 };
 
-void rue_heat_collect(const struct rue_drawing *drawing, size_t panel, const struct rue_table_column *column,
-                      struct rue_heat_values *out)
-{
-    out->column = column;
-    out->count = 0;
-    for (size_t r = 0; r < drawing->table->row_count; r++) {
-        double value = rue_drawing_number(drawing, r, column);
-        size_t i = 0;
-        if (drawing->panels.of_row[r] != panel || !isfinite(value)) continue;
-        while (i < out->count && out->at[i] < value) i++;
-        if ((i < out->count && out->at[i] == value) || out->count == RUE_HEAT_VALUES_MAX) continue;
-        memmove(&out->at[i + 1], &out->at[i], (out->count - i) * sizeof *out->at);
-        memmove(&out->rows[i + 1], &out->rows[i], (out->count - i) * sizeof *out->rows);
-        out->at[i] = value;
-        out->rows[i] = r;
-        out->count++;
-    }
-}
-
-size_t rue_heat_find(const struct rue_heat_values *values, double value)
-{
-    size_t i = 0;
-    while (i < values->count && values->at[i] != value) i++;
-    return i;
-}
-
 static struct rue_heat_color mix(const struct rue_heat_color *colors, size_t count, double share)
 {
     double at = fmin(fmax(share, 0), 1) * (double)(count - 1);
@@ -138,24 +112,17 @@ static void draw_ring(struct rue_drawing *drawing, double x, double y)
                 i ? 'r' : 'w', x, y, CELL_WIDTH - 1, CELL_HEIGHT - 1);
 }
 
-static void put_label(struct rue_drawing *drawing, const struct rue_heat_values *values, size_t i, double x,
-                      double y, const char *look)
-{
-    char *text = rue_drawing_value(drawing, values->rows[i], values->column);
-    rue_drawing_put_text(drawing, x, y, look, 8, text ? text : "");
-    free(text);
-}
-
-static void draw_labels(struct rue_drawing *drawing, const struct rue_heat_values *xs,
-                        const struct rue_heat_values *ys, int height)
+static void draw_labels(struct rue_drawing *drawing, const struct rue_places *xs, const struct rue_places *ys,
+                        int height)
 {
     const char *x_title = xs->column->header, *y_title = ys->column->header;
     int middle = LEFT + (int)xs->count * CELL_WIDTH / 2;
     for (size_t i = 0; i < xs->count; i++)
-        put_label(drawing, xs, i, LEFT + (double)i * CELL_WIDTH + CELL_WIDTH / 2, height - BOTTOM + 15, "m");
+        rue_drawing_put_place(drawing, xs, i, LEFT + (double)i * CELL_WIDTH + CELL_WIDTH / 2,
+                              height - BOTTOM + 15, "m");
     for (size_t i = 0; i < ys->count; i++)
-        put_label(drawing, ys, i, LEFT - 6,
-                  height - BOTTOM - (double)(i + 1) * CELL_HEIGHT + CELL_HEIGHT / 2 + 4, "e");
+        rue_drawing_put_place(drawing, ys, i, LEFT - 6,
+                              height - BOTTOM - (double)(i + 1) * CELL_HEIGHT + CELL_HEIGHT / 2 + 4, "e");
     rue_drawing_put_text(drawing, middle, height - 9, "m", 40, x_title ? x_title : "");
     fprintf(drawing->stream, "<g transform=\"translate(13,%d) rotate(-90)\">", (TOP + height - BOTTOM) / 2);
     rue_drawing_put_text(drawing, 0, 0, "m", 30, y_title ? y_title : "");
@@ -164,15 +131,15 @@ static void draw_labels(struct rue_drawing *drawing, const struct rue_heat_value
 
 static void draw(struct rue_drawing *drawing, size_t panel, int width, int height)
 {
-    struct rue_heat_values xs, ys;
-    rue_heat_collect(drawing, panel, drawing->columns.x, &xs);
-    rue_heat_collect(drawing, panel, drawing->columns.y, &ys);
+    struct rue_places xs, ys;
+    rue_places_collect(drawing, panel, drawing->columns.x, &xs);
+    rue_places_collect(drawing, panel, drawing->columns.y, &ys);
     (void)width;
     draw_labels(drawing, &xs, &ys, height);
     for (int ring = 0; ring < 2; ring++)
         for (size_t r = 0; r < drawing->table->row_count; r++) {
-            size_t i = rue_heat_find(&xs, rue_drawing_number(drawing, r, drawing->columns.x)),
-                   j = rue_heat_find(&ys, rue_drawing_number(drawing, r, drawing->columns.y));
+            size_t i = rue_places_find(&xs, rue_drawing_number(drawing, r, drawing->columns.x)),
+                   j = rue_places_find(&ys, rue_drawing_number(drawing, r, drawing->columns.y));
             if (drawing->panels.of_row[r] != panel || i == xs.count || j == ys.count) continue;
             double x = LEFT + (double)i * CELL_WIDTH, y = height - BOTTOM - (double)(j + 1) * CELL_HEIGHT;
             if (!ring) draw_cell(drawing, r, x, y);
@@ -182,9 +149,9 @@ static void draw(struct rue_drawing *drawing, size_t panel, int width, int heigh
 
 static void measure(const struct rue_drawing *drawing, size_t panel, int *width, int *height)
 {
-    struct rue_heat_values xs, ys;
-    rue_heat_collect(drawing, panel, drawing->columns.x, &xs);
-    rue_heat_collect(drawing, panel, drawing->columns.y, &ys);
+    struct rue_places xs, ys;
+    rue_places_collect(drawing, panel, drawing->columns.x, &xs);
+    rue_places_collect(drawing, panel, drawing->columns.y, &ys);
     *width = LEFT + RIGHT + (int)xs.count * CELL_WIDTH;
     const char *y_title = ys.column->header;
     int rows = (int)ys.count * CELL_HEIGHT, turned = y_title ? 7 * rue_utf8_width(y_title) : 0;

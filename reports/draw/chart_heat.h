@@ -1,23 +1,8 @@
-/* What heat maps share on pages and in terminals: the values along an axis, colours, and texts of cells. */
+/* What heat maps share on pages and in terminals: colours, and texts of cells. */
 #ifndef RUE_CHART_HEAT_H
 #define RUE_CHART_HEAT_H
 
 #include "chart_drawing.h"
-
-enum { RUE_HEAT_VALUES_MAX = 64 };
-
-/* Ascending distinct values of a column. */
-struct rue_heat_values {
-    const struct rue_table_column *column;
-    size_t count;
-    double at[RUE_HEAT_VALUES_MAX];
-    size_t rows[RUE_HEAT_VALUES_MAX]; /* a row with that value, for its text */
-};
-void rue_heat_collect(const struct rue_drawing *drawing, size_t panel, const struct rue_table_column *column,
-                      struct rue_heat_values *out);
-
-/* `count` if it is not among them. */
-size_t rue_heat_find(const struct rue_heat_values *values, double value);
 
 struct rue_heat_color {
     double r, g, b; /* 0 to 255 */

@@ -14,7 +14,6 @@ enum {
     BOTTOM = 42,
     Y_TITLE_MOST = (HEIGHT - BOTTOM) / 6,
     TICK_GAP = 24,
-    DISTINCT_MAX = 64,
     TITLED_POINTS = 400, /* larger drawings have no text for each point */
 };
 
@@ -34,6 +33,7 @@ static const char *const dashes[] = {"", " stroke-dasharray=\"5 3\"", " stroke-d
 struct plot {
     struct rue_drawing *drawing;
     size_t panel;
+    struct rue_places places; /* of x, if these are evenly spaced */
     struct rue_axis x, y;
 };
 
@@ -47,9 +47,13 @@ static bool is_in(const struct plot *plot, size_t row)
     return plot->drawing->panels.of_row[row] == plot->panel;
 }
 
+/* In places, if these are evenly spaced. */
 static double row_x(const struct plot *plot, size_t row)
 {
-    return rue_drawing_number(plot->drawing, row, plot->drawing->columns.x);
+    double x = rue_drawing_number(plot->drawing, row, plot->drawing->columns.x);
+    size_t place = rue_places_find(&plot->places, x);
+    if (!plot->drawing->chart->even_x) return x;
+    return place < plot->places.count ? (double)place : NAN;
 }
 
 static double row_y(const struct plot *plot, size_t row)
@@ -57,28 +61,17 @@ static double row_y(const struct plot *plot, size_t row)
     return rue_drawing_number(plot->drawing, row, plot->drawing->columns.value);
 }
 
-static int compare_numbers(const void *a, const void *b)
+/* The axis has a tick at each place, or at some if there are many. */
+static void set_places(struct plot *plot)
 {
-    double left = *(const double *)a, right = *(const double *)b;
-    return (left > right) - (left < right);
-}
-
-/* Counts have ticks where values are. */
-static void tick_values(struct plot *plot)
-{
-    double distinct[DISTINCT_MAX];
-    size_t count = 0;
-    if (plot->x.unit != RUE_UNIT_COUNT) return;
-    for (size_t r = 0; r < plot->drawing->table->row_count; r++) {
-        double x = row_x(plot, r);
-        size_t i = 0;
-        while (i < count && distinct[i] != x) i++;
-        if (i < count || !isfinite(x) || !is_in(plot, r)) continue;
-        if (count == DISTINCT_MAX) return;
-        distinct[count++] = x;
-    }
-    qsort(distinct, count, sizeof *distinct, compare_numbers);
-    rue_axis_set_ticks(&plot->x, distinct, count, TICK_GAP);
+    size_t count = plot->places.count, step = count * TICK_GAP / (WIDTH - LEFT - RIGHT) + 1;
+    double margin = (WIDTH - LEFT - RIGHT) / (2.0 * (double)count);
+    plot->x.low = 0;
+    plot->x.high = (double)count - 1;
+    plot->x.from += margin;
+    plot->x.to -= margin;
+    plot->x.tick_count = 0;
+    for (size_t i = 0; i < count; i += step) plot->x.ticks[plot->x.tick_count++] = (double)i;
 }
 
 static void open_plot(struct rue_drawing *drawing, size_t panel, struct plot *out)
@@ -86,10 +79,12 @@ static void open_plot(struct rue_drawing *drawing, size_t panel, struct plot *ou
     const struct rue_chart *chart = drawing->chart;
     *out = (struct plot){.drawing = drawing,
                          .panel = panel,
-                         .x = {.unit = drawing->columns.x->unit, .logarithmic = chart->log_x},
+                         .x = {.unit = chart->even_x ? RUE_UNIT_NUMBER : drawing->columns.x->unit,
+                               .logarithmic = chart->log_x},
                          .y = {.unit = drawing->columns.value->unit,
                                .logarithmic = chart->log_y,
                                .from_zero = chart->from_zero}};
+    if (chart->even_x) rue_places_collect(drawing, panel, drawing->columns.x, &out->places);
     for (size_t r = 0; r < drawing->table->row_count; r++) {
         if (!is_in(out, r)) continue;
         rue_axis_include(&out->x, row_x(out, r));
@@ -98,8 +93,8 @@ static void open_plot(struct rue_drawing *drawing, size_t panel, struct plot *ou
         rue_axis_include(&out->y, rue_drawing_number(drawing, r, drawing->columns.high));
     }
     rue_axis_place(&out->x, LEFT, WIDTH - RIGHT);
+    if (chart->even_x) set_places(out);
     rue_axis_place(&out->y, HEIGHT - BOTTOM, TOP);
-    tick_values(out);
 }
 
 static void draw_axes(struct plot *plot)
@@ -118,9 +113,13 @@ static void draw_axes(struct plot *plot)
         rue_drawing_put_text(drawing, LEFT - 5, rue_axis_px(&plot->y, plot->y.ticks[i]) + 4, "e", 9,
                              rue_axis_tick_text(&plot->y, plot->y.ticks[i], text));
     for (size_t i = 0; i < plot->x.tick_count; i++) {
+        double at = rue_axis_px(&plot->x, plot->x.ticks[i]);
+        const double y = HEIGHT - BOTTOM + 16;
         rue_axis_tick_text(&plot->x, plot->x.ticks[i], text);
-        double last = WIDTH - 3.8 * (double)strlen(text), at = rue_axis_px(&plot->x, plot->x.ticks[i]);
-        rue_drawing_put_text(drawing, fmin(at, last), HEIGHT - BOTTOM + 16, "m", 9, text);
+        if (drawing->chart->even_x)
+            rue_drawing_put_place(drawing, &plot->places, (size_t)plot->x.ticks[i], at, y, "m");
+        else
+            rue_drawing_put_text(drawing, fmin(at, WIDTH - 3.8 * (double)strlen(text)), y, "m", 9, text);
     }
     rue_drawing_axis_title(drawing, &plot->x, drawing->columns.x, title, sizeof title);
     rue_drawing_put_text(drawing, (LEFT + WIDTH - RIGHT) / 2, HEIGHT - 8, "m", 48, title);

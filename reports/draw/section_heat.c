@@ -17,7 +17,7 @@ enum mark { MARK_CHOSEN, MARK_PREDICTED, MARK_FAILED, MARK_MISSING, MARKS };
 
 /* The values of an axis, and those that are shown. */
 struct side {
-    struct rue_heat_values values;
+    struct rue_places values;
     size_t first, count;
     int width; /* of the widest label */
 };
@@ -39,7 +39,7 @@ static char *make_label(const struct map *map, const struct side *side, size_t i
 /* Shows at most `most` values, with that of the row `chosen` in the middle if possible. */
 static void choose_window(struct side *side, size_t most, double chosen)
 {
-    size_t all = side->values.count, at = rue_heat_find(&side->values, chosen);
+    size_t all = side->values.count, at = rue_places_find(&side->values, chosen);
     side->count = most < all ? most : all;
     side->first = at == all || at < side->count / 2 ? 0 : at - side->count / 2;
     if (side->first + side->count > all) side->first = all - side->count;
@@ -47,7 +47,7 @@ static void choose_window(struct side *side, size_t most, double chosen)
 
 static void open_side(struct map *map, size_t panel, const struct rue_table_column *column, struct side *side)
 {
-    rue_heat_collect(&map->drawing, panel, column, &side->values);
+    rue_places_collect(&map->drawing, panel, column, &side->values);
     side->width = 0;
     for (size_t i = 0; i < side->values.count; i++) {
         char *label = make_label(map, side, i);

@@ -29,21 +29,12 @@ static rue_status put_row(const struct rue_section *table, size_t row, FILE *str
     return RUE_OK;
 }
 
-/* Whether the table fits a column of the grid. */
-static bool is_narrow(const struct rue_section *table)
-{
-    const size_t most = 5;
-    size_t count = 0;
-    for (size_t c = 0; c < table->column_count; c++) count += rue_column_is_shown(table, c);
-    return count <= most;
-}
-
 /* Classes n1, n2, ... align columns to the right. */
 static rue_status put_table(const struct rue_section *table, FILE *stream, rue_error *error)
 {
     rue_status status = RUE_OK;
     size_t shown = 0;
-    fprintf(stream, "<div class=\"w%s\"><table class=\"", is_narrow(table) ? "" : " x");
+    fputs("<div class=\"w\"><table class=\"", stream);
     for (size_t c = 0; c < table->column_count; c++) {
         if (!rue_column_is_shown(table, c)) continue;
         shown++;
@@ -70,12 +61,10 @@ static rue_status put_numbers(const struct rue_section *table, FILE *stream, rue
     return status;
 }
 
-/* A heat map, or a chart of several panels, has a row of the grid, class x. */
 static rue_status put_figure(const struct rue_section *table, const struct rue_chart *chart, FILE *stream,
                              rue_error *error)
 {
-    bool wide = chart->panel || chart->kind == RUE_CHART_HEAT;
-    fprintf(stream, "<figure%s id=\"", wide ? " class=\"x\"" : "");
+    fputs("<figure id=\"", stream);
     rue_markup_put(stream, chart->name);
     fputs("\"><figcaption>", stream);
     rue_markup_put(stream, chart->title);
@@ -84,10 +73,8 @@ static rue_status put_figure(const struct rue_section *table, const struct rue_c
         rue_markup_put(stream, chart->note);
         fputs("</span>", stream);
     }
-    fputs("</figcaption><div class=\"p\">\n", stream);
-    rue_status status = rue_chart_write(table, chart, stream, error);
-    fputs("</div>", stream);
-    return status;
+    fputs("</figcaption>\n", stream);
+    return rue_chart_write(table, chart, stream, error);
 }
 
 /* The numbers are below the chart or, of several charts, below all of them. */
@@ -166,6 +153,7 @@ struct layout {
     FILE *stream;
     bool texts;  /* an element of texts is open */
     bool code;   /* an element of lines to copy is open in it */
+    bool tabled; /* it has a table */
     bool headed; /* the poster has ended */
 };
 
@@ -174,6 +162,7 @@ static void set_texts(struct layout *layout, bool texts, bool code)
     if (layout->code && !code) fputs("</code></pre>\n", layout->stream);
     if (texts != layout->texts) fputs(texts ? "<div class=\"t\">" : "</div>\n", layout->stream);
     if (code && !layout->code) fputs("<pre><code>", layout->stream);
+    layout->tabled &= texts;
     layout->texts = texts;
     layout->code = code;
 }
@@ -197,21 +186,21 @@ static void put_heading(struct layout *layout, size_t number)
     layout->headed = true;
 }
 
-/* The answer has a row of the poster; all other texts, and the figures, have a column. Below it, a narrow
- * table is in the element of the texts that introduce it. */
+/* The answer has a row of the poster. Texts, figures and tables that follow each other share a column, until
+ * a gap after a table; charts have a place each. */
 static rue_status put_section(struct layout *layout, size_t number, rue_error *error)
 {
     const struct rue_section *section = &layout->page->sections[number];
-    bool poster = layout->page->folds && !layout->headed, sentence = section->kind == RUE_SECTION_SENTENCE,
-         texts = section->figures || (sentence && (!poster || section->look != RUE_LOOK_BOLD)),
-         joined = layout->texts && !poster && !sentence && !section->chart_count && is_narrow(section);
+    bool sentence = section->kind == RUE_SECTION_SENTENCE,
+         answer = layout->page->folds && !layout->headed && section->look == RUE_LOOK_BOLD;
+    if (section->kind == RUE_SECTION_GAP && layout->tabled) set_texts(layout, false, false);
+    if (!rue_page_is_shown(layout->page, number)) return RUE_OK;
     if (section->kind == RUE_SECTION_HEADING) return put_heading(layout, number), RUE_OK;
-    set_texts(layout, texts || joined, sentence && section->look == RUE_LOOK_CODE);
+    set_texts(layout, !section->chart_count && !answer, sentence && section->look == RUE_LOOK_CODE);
     if (section->figures) return put_figures(section, layout->stream), RUE_OK;
     if (sentence) return put_sentence(layout->page, section, layout->stream), RUE_OK;
-    rue_status status = put_charts(section, layout->stream, error);
-    set_texts(layout, false, false);
-    return status;
+    layout->tabled = layout->texts;
+    return put_charts(section, layout->stream, error);
 }
 
 static void put_head(const char *title, FILE *stream)
@@ -256,9 +245,8 @@ rue_status rue_page_write_html(const struct rue_page *page, const char *title, c
     if (page->failed) return rue_fail_memory(error, "a report", page->count * sizeof *page->sections);
     put_head(title, stream);
     if (!page->folds) put_contents(page, stream);
-    fputs(page->folds ? "<div class=\"poster\">\n" : "<div class=\"g\">\n", stream);
-    for (size_t i = 0; status == RUE_OK && i < page->count; i++)
-        if (rue_page_is_shown(page, i)) status = put_section(&layout, i, error);
+    fputs(page->folds ? "<div class=\"g poster\">\n" : "<div class=\"g\">\n", stream);
+    for (size_t i = 0; status == RUE_OK && i < page->count; i++) status = put_section(&layout, i, error);
     if (status != RUE_OK) return status;
     set_texts(&layout, false, false);
     fputs(layout.headed && page->folds ? "</div></details>\n</main>\n" : "</div>\n</main>\n", stream);

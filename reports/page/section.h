@@ -104,6 +104,7 @@ struct rue_chart {
     const char *panel;                /* (optional) key: its values have a drawing each */
     const char *caption;              /* (optional) key: a text beside a bar, and in the title of a cell */
     bool log_x, log_y;                /* logarithmic scales */
+    bool even_x;                      /* of lines: the values of x have evenly spaced places */
     bool from_zero;                   /* the scale of `value` includes 0 */
     bool is_change;                   /* of a heat map: zero is the middle of the scale */
     const char *x_title;              /* (optional) in place of the column's header */
