@@ -56,7 +56,7 @@ void rue_loading_code_put(struct rue_page *page, const struct rue_findings *find
     bool own = rue_findings_runner_is_own(findings),
          torch = strcmp(findings->runner.measured_with, "torch") == 0;
     size_t best = variant->selection->recommended;
-    if (variant->label || !rue_findings_is_decided(findings, variant) ||
+    if (variant->label || variant->data.sample || !rue_findings_is_decided(findings, variant) ||
         (own && count_mode(findings, variant) > 1))
         return;
     if (torch) {

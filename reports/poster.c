@@ -69,11 +69,13 @@ static void put_speedup(struct rue_page *page, const struct subject *subject)
     const struct rue_ranking_row *rows = subject->variant->selection->rows;
     bool predicted = !rows[usual->config].repeats || !rows[subject->best].repeats;
     rue_config_label(&subject->variant->matrix->configs[usual->config], label);
-    snprintf(what, sizeof what, "as fast as %s, %s", usual->name, label);
-    if (usual->config == subject->best) return put_figure(page, what, "it is the same", "1" NB "time");
-    if (rue_findings_is_unsteady(subject->findings))
-        return put_figure(page, what, "not reliable", RUE_VALUE_NONE);
-    if (!(gain->ratio > 0)) return put_figure(page, what, "not measured on every model", RUE_VALUE_NONE);
+    bool unsteady = rue_findings_is_unsteady(subject->findings), same = usual->config == subject->best,
+         known = same || (!unsteady && gain->ratio > 0);
+    snprintf(what, sizeof what, "%sas fast as %s, %s", known ? "" : "how many times ", usual->name, label);
+    if (same) return put_figure(page, what, "it is the same", "1" NB "time");
+    if (!known)
+        return put_figure(page, what, unsteady ? "the times are not reliable" : "not measured on every model",
+                          "unknown");
     const char *judged = rue_prose_judge_gain(gain);
     snprintf(remark, sizeof remark, "%s%s%s%s", judged, judged[0] ? ": " : "",
              rue_prose_gain_interval(gain, interval), predicted ? ", predicted" : "");

@@ -56,11 +56,12 @@ void rue_verdict_batches(struct rue_page *page, const struct rue_findings *findi
     char times[RUE_UNIT_TEXT_BYTES], interval[RUE_GAIN_BYTES];
     const char *weakness = find_weakness(&rows[other], &rows[fixed]);
     bool proven = !weakness[0] && sizes->changed >= sizes->kept && rue_speedup_is_proven(&gain);
-    if (!rue_findings_noise_is_measured(variant, other, fixed)) gain.confidence = 0;
+    bool measured = rue_findings_noise_is_measured(variant, other, fixed);
+    if (!measured) gain.confidence = 0;
     rue_say(page, " %s the best fixed ones: %s is %s" NB "times as fast as %s (%s%s).",
             proven ? "beat" : "are not proven to beat", labels[0],
             rue_format_times(gain.ratio, times, sizeof times), labels[1],
-            rue_prose_gain_interval(&gain, interval), weakness == single ? "" : weakness);
+            rue_prose_gain_interval(&gain, interval), !measured && weakness == single ? "" : weakness);
     if (sizes->kept)
         rue_say(page, " The sizes changed in only %zu of %zu trials.", sizes->changed,
                 sizes->changed + sizes->kept);

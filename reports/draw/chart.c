@@ -91,6 +91,7 @@ static void choose_legend(struct rue_drawing *drawing)
         drawing->legend[drawing->legend_count++] = s;
     for (size_t r = 0; r < drawing->table->row_count; r++)
         predicted |= chart->kind == RUE_CHART_LINES && drawing->table->rows[r].mark == RUE_ROW_PREDICTED;
+    if (!bars && drawing->legend_count == 1) drawing->legend_count = 0; /* a series alone */
     if (predicted) drawing->legend[drawing->legend_count++] = drawing->series.count;
 }
 

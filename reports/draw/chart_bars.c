@@ -6,7 +6,18 @@
 #include "chart_drawing.h"
 #include "utf8.h"
 
-enum { WIDTH = 380, LEFT = 74, RIGHT = 96, NAME_MOST = 24, TOP = 22, BOTTOM = 38, BAR = 13, LINE = 17 };
+enum {
+    WIDTH = 380,
+    WIDTH_MOST = 480,
+    BARS_LEAST = 200,
+    LEFT = 74,
+    RIGHT = 96,
+    NAME_MOST = 24,
+    TOP = 22,
+    BOTTOM = 38,
+    BAR = 13,
+    LINE = 17
+};
 
 /* Space for the texts beside the bars, at least `least`. */
 static int find_space(const struct rue_drawing *drawing, const struct rue_table_column *column, int least)
@@ -19,7 +30,15 @@ static int find_space(const struct rue_drawing *drawing, const struct rue_table_
         free(text);
     }
     if (widest > NAME_MOST) widest = NAME_MOST;
-    return widest * 7 + 10 > least ? widest * 7 + 10 : least;
+    return widest * 8 + 10 > least ? widest * 8 + 10 : least;
+}
+
+/* Wider than usual if the texts beside the bars are long. */
+static int find_width(const struct rue_drawing *drawing)
+{
+    int width = find_space(drawing, drawing->columns.x, LEFT) + BARS_LEAST +
+                find_space(drawing, drawing->columns.caption, RIGHT);
+    return width < WIDTH ? WIDTH : width < WIDTH_MOST ? width : WIDTH_MOST;
 }
 
 /* Whether a line with the name of its series is above the bar: it is the first one of its series. */
@@ -50,7 +69,8 @@ static double bar_total(const struct rue_drawing *drawing, size_t row)
     return total;
 }
 
-static void draw_bar(struct rue_drawing *drawing, const struct rue_axis *axis, size_t row, double y)
+static void draw_bar(struct rue_drawing *drawing, const struct rue_axis *axis, size_t row, double y,
+                     int width)
 {
     const struct rue_section *table = drawing->table;
     char *name = rue_drawing_value(drawing, row, drawing->columns.x);
@@ -71,7 +91,7 @@ static void draw_bar(struct rue_drawing *drawing, const struct rue_axis *axis, s
         before += part;
     }
     rue_drawing_put_text(drawing, rue_axis_px(axis, before) + 4, y + BAR - 2, "h",
-                         (int)(WIDTH - rue_axis_px(axis, before)) / 6,
+                         (int)(width - rue_axis_px(axis, before)) / 6,
                          rue_drawing_text(drawing, row, drawing->columns.caption));
     free(name);
 }
@@ -82,11 +102,10 @@ static void draw(struct rue_drawing *drawing, size_t panel, int width, int heigh
     struct rue_axis axis = {.unit = drawing->columns.value->unit, .from_zero = true};
     char text[RUE_AXIS_TEXT_BYTES], title[128];
     double y = TOP;
-    (void)width;
     for (size_t r = 0; r < drawing->table->row_count; r++)
         if (drawing->panels.of_row[r] == panel) rue_axis_include(&axis, bar_total(drawing, r));
     if (!axis.known) return;
-    const int right = WIDTH - find_space(drawing, drawing->columns.caption, RIGHT);
+    const int right = width - find_space(drawing, drawing->columns.caption, RIGHT);
     rue_axis_place(&axis, find_space(drawing, drawing->columns.x, LEFT), right);
     fputs("<path class=\"g\" d=\"", drawing->stream);
     for (size_t i = 0; i < axis.tick_count; i++)
@@ -101,18 +120,18 @@ static void draw(struct rue_drawing *drawing, size_t panel, int width, int heigh
     for (size_t r = 0; r < drawing->table->row_count; r++) {
         if (drawing->panels.of_row[r] != panel) continue;
         if (begins_series(drawing, r)) {
-            rue_drawing_put_text(drawing, 4, y + BAR - 2, "t h", WIDTH / 8,
+            rue_drawing_put_text(drawing, 4, y + BAR - 2, "t h", width / 8,
                                  rue_drawing_text(drawing, r, drawing->columns.series));
             y += LINE;
         }
-        draw_bar(drawing, &axis, r, y);
+        draw_bar(drawing, &axis, r, y, width);
         y += LINE;
     }
 }
 
 static void measure(const struct rue_drawing *drawing, size_t panel, int *width, int *height)
 {
-    *width = WIDTH;
+    *width = find_width(drawing);
     *height = TOP + BOTTOM + LINE * (int)count_lines(drawing, panel);
 }
 

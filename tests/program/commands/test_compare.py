@@ -63,7 +63,7 @@ def test_the_page_has_the_payback_of_converting(rue, variants):
     assert wording.EACH_VARIANT_WITH_ITS in text and wording.ONE_CONFIGURATION_FOR_BOTH_VARIANTS in text and wording.HAVE_A_FIXED_CROP in text
     assert wording.USE_PREPROCESSED_TENSOR_UINT8 in text and wording.MAKING_IT_PAYS_BACK in text
     page = (rue.folder / "out/report.html").read_text()
-    poster = unwrap(re.sub(r"<[^>]+>", " ", page[page.index('<div class="poster">'):page.index('<details class="s">')]))
+    poster = unwrap(re.sub(r"<[^>]+>", " ", page[page.index('<div class="g poster">'):page.index('<details class="s">')]))
     answer, table = poster.index(wording.USE_PREPROCESSED_TENSOR_UINT8), poster.index(wording.EACH_VARIANT_WITH_ITS)
     assert answer < table < poster.index("time to make") < poster.index(wording.WITH_A_PERFECT_LOADER)
     shown = rue("show", "out")

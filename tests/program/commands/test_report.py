@@ -87,6 +87,27 @@ def test_the_markdown_is_the_first_screen(program, study):
     assert re.findall(r"plots/([\w-]+)\.svg", short) == ["heat-raw-folder", "answer-raw-folder"]
 
 
+def test_the_first_screen_says_what_it_shows_and_leads_to_the_other_variant(study):
+    page = (study / "report.html").read_text()
+    poster, sections = page.split('<details class="s">', 1)
+    other = wording.THE_ANSWER_FOR_PREPROCESSED
+    assert wording.FIGURES_AND_CHARTS_BELOW in poster and 'id="answer-raw-folder"' in poster and 'id="answer-preprocessed' not in poster
+    target = re.search(f'<h2>{other}</h2></summary>\n<div class="g" id="(part-\\d+)">(.*?)</details>\n<details class="s">', sections, re.DOTALL)
+    assert f'<a href="#{target.group(1)}">' in poster and 'id="answer-preprocessed' in target.group(2) and "<dl>" in target.group(2)
+    assert "Loader.from_recommendation" not in target.group(2), "the sample is not kept"
+
+
+def test_a_first_screen_of_many_models_has_bars_of_some(rue, script, browser):
+    models = [f"model{i}" for i in range(30)]
+    table = make_table(models, [16, 32], [0, 1], lambda m, b, w: 1000 + b + 300 * w + 20 * int(m[5:]))
+    one = script(table, images=100)
+    assert rue("tune", "--runner", one.command, "--quiet", "--out", "many", "--images", "100", "--strategy", "grid").returncode in (0, 5)
+    figure = re.search('<figure id="answer-[^"]*">(.*?)</figure>', (rue.folder / "many/report.html").read_text(), re.DOTALL).group(1)
+    assert wording.OF_30_MODELS.format(12) in figure and ">model0</text>" in figure and ">model29</text>" in figure
+    shown = browser.open(rue.folder / "many/report.html", 1400)
+    assert shown["found"] == [] and shown["poster"] <= 900
+
+
 def test_sentences_and_plots_say_the_same_of_waiting(study):
     page = (study / "report.html").read_text()
     figure = re.search(r'<figure id="answer-raw-folder">(.*?)</figure>', page, re.DOTALL).group(1)
@@ -150,6 +171,7 @@ def test_a_browser_shows_each_page_in_narrow_and_wide_windows(program, study, br
         shown = browser.open(folder / name, width)
         assert (shown["found"], shown["console"], shown["asked"]) == ([], [], []), (name, width)
         assert says[name] in shown["text"] and (shown["width"], shown["sorted"]) == (width, "1"), (name, width)
+        assert shown["cut_off"] == [] and (width == 400 or (shown["scrolls"] == [] and (shown["poster"] or 0) <= 900)), (name, width, shown["poster"])
 
 
 def test_the_probe_finds_what_is_wrong_with_a_page(study, browser, tmp_path):
