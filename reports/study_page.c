@@ -38,7 +38,9 @@ static void put_provenance(struct rue_page *page, const struct rue_findings *fin
     const struct rue_machine_findings *machine = &findings->machine;
     char text[RUE_UNIT_TEXT_BYTES] = "", memory[RUE_UNIT_TEXT_BYTES] = "";
     rue_page_table(page);
-    put_fact(page, "command", "%s", run->command_line);
+    put_fact(page, "command", "%s",
+             strstr(run->command_line, " --runner-fd") ? "made by a program that ran rue"
+                                                       : run->command_line);
     put_fact(page, "started", "%s", run->started);
     if (run->duration_s > 0)
         put_fact(page, "took", "%s",

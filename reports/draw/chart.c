@@ -235,9 +235,16 @@ static rue_status open_drawing(const struct rue_section *table, const struct rue
 bool rue_chart_is_drawn(const struct rue_section *table, const struct rue_chart *chart)
 {
     const struct rue_drawing drawing = {.table = table};
-    const struct rue_table_column *value = rue_column_find(table, chart->value);
-    for (size_t r = 0; r < table->row_count; r++)
-        if (isfinite(rue_drawing_number(&drawing, r, value))) return true;
+    const struct rue_table_column *value = rue_column_find(table, chart->value),
+                                  *x = rue_column_find(table, chart->x);
+    double first = NAN;
+    for (size_t r = 0; r < table->row_count; r++) {
+        if (!isfinite(rue_drawing_number(&drawing, r, value))) continue;
+        if (chart->kind != RUE_CHART_LINES) return true;
+        double at = rue_drawing_number(&drawing, r, x);
+        if (isnan(first)) first = at;
+        if (at != first) return true;
+    }
     return false;
 }
 

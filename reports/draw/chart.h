@@ -20,7 +20,7 @@ rue_status rue_chart_write(const struct rue_section *table, const struct rue_cha
 rue_status rue_chart_write_file(const struct rue_section *table, const struct rue_chart *chart, FILE *stream,
                                 rue_error *error) RUE_MUST_CHECK;
 
-/* Whether there is anything to draw. */
+/* Whether there is anything to draw: a value; of lines, values at two places of x. */
 bool rue_chart_is_drawn(const struct rue_section *table, const struct rue_chart *chart);
 
 #endif

@@ -290,6 +290,34 @@ Test(chart, of_many_panels_three_are_open_around_the_winners)
     }
 }
 
+Test(chart, lines_need_values_at_two_places)
+{
+    static const struct {
+        double x[2], value[2];
+        enum rue_chart_kind kind;
+        bool drawn;
+    } cases[] = {{{1, 2}, {3, 3}, RUE_CHART_LINES, true},    {{2, 2}, {3, 4}, RUE_CHART_LINES, false},
+                 {{1, 2}, {3, NAN}, RUE_CHART_LINES, false}, {{2, 2}, {3, 4}, RUE_CHART_POINTS, true},
+                 {{1, 2}, {3, NAN}, RUE_CHART_POINTS, true}, {{1, 2}, {NAN, NAN}, RUE_CHART_POINTS, false}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct rue_page page = {0};
+        rue_page_table(&page);
+        for (int r = 0; r < 2; r++) {
+            const struct rue_table_column row[] = {
+                {"x", "x", RUE_UNIT_COUNT, .number = cases[i].x[r]},
+                {"value", "value", RUE_UNIT_NUMBER, .number = cases[i].value[r]},
+            };
+            rue_page_row(&page, false, row, sizeof row / sizeof *row);
+        }
+        rue_page_chart(&page,
+                       &(struct rue_chart){
+                           .kind = cases[i].kind, .name = "c", .title = "c", .x = "x", .value = "value"});
+        const struct rue_section *table = rue_page_last_table(&page);
+        cr_expect_eq(rue_chart_is_drawn(table, &table->charts[0]), cases[i].drawn, "case %zu", i);
+        rue_page_close(&page);
+    }
+}
+
 Test(chart, a_heading_without_content_is_not_shown)
 {
     struct rue_page page = {0};
