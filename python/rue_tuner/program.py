@@ -37,6 +37,10 @@ def find_program():
     raise TuneError("the program rue was not found: install the package rue-tuner, put rue on PATH, or set RUE_PROGRAM")
 
 
+def cannot_start(program, error):
+    return f"cannot start the program rue, {program}: {error.strerror}; install it again, or set RUE_PROGRAM"
+
+
 def typed_name(program):
     """What a user types to run `program`: its console command if it is the one in this package. rue prints it."""
     command = pathlib.Path(sysconfig.get_path("scripts"), "rue")
@@ -221,7 +225,7 @@ class Run:
                                             encoding="utf-8", errors="replace", start_new_session=True,
                                             pass_fds=[*pass_fds, *held])
         except OSError as error:
-            raise TuneError(f"cannot start the program rue, {self.program}: {error.strerror}") from error
+            raise TuneError(cannot_start(self.program, error)) from error
         whole = iter(self.process.stdout.read, "")
         self.out = Relay(whole, sys.stdout, self.prints and not self.quiet, self.reword if self.prints else str)
         self.errors = Relay(self.process.stderr, sys.stderr, not self.quiet, self.reword)
@@ -295,5 +299,12 @@ class Run:
 
 
 def main():
-    """The console command `rue` of the package. The program names itself as it was typed."""
-    os.execv(find_program(), sys.argv)
+    """The console command `rue` of the package, and `python -m rue_tuner`. The program names itself as it was typed."""
+    try:
+        program = find_program()
+        typed = typed_name(program) if sys.argv[0].endswith("__main__.py") else sys.argv[0]
+        os.execv(program, [typed, *sys.argv[1:]])
+    except TuneError as error:
+        sys.exit(f"rue: {error}")
+    except OSError as error:
+        sys.exit(f"rue: {cannot_start(program, error)}")

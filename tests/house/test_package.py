@@ -3,11 +3,13 @@
 import ast
 import graphlib
 import os
+import re
 import shutil
 import subprocess
+import sys
 
 import pytest
-from conftest import ROOT
+from conftest import ROOT, clean_environment
 
 pytestmark = pytest.mark.quick
 
@@ -59,3 +61,21 @@ def test_a_check_finds_nothing(check):
     path = shutil.which(check, path=f"{ROOT / 'build/tools/bin'}:{os.environ['PATH']}") or pytest.skip(f"skipped: {check} is not installed (tests/install.sh)")
     done = subprocess.run([path, *CHECKS[check]], cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def package_version():
+    return re.search(r'^__version__ = "(.+)"$', (PACKAGE / "rue_tuner/__init__.py").read_text(), re.MULTILINE).group(1)
+
+
+def test_the_changelog_begins_with_the_version_and_its_day():
+    heading = re.search(r"^## .*$", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE).group()
+    assert re.fullmatch(rf"## {re.escape(package_version())}, \d{{4}}-\d\d-\d\d", heading)
+
+
+def test_the_package_as_a_command_is_the_program(program):
+    def run(found):
+        environment = clean_environment(PYTHONPATH=PACKAGE, PATH=os.defpath, **found)
+        return subprocess.run([sys.executable, "-m", "rue_tuner", "--version"], env=environment, capture_output=True, text=True)
+    assert run({"RUE_PROGRAM": str(program)}).stdout == f"rue {package_version()}\n"
+    missing = run({"RUE_PROGRAM": "/missing/rue"})
+    assert missing.returncode == 1 and missing.stderr.startswith("rue: ") and missing.stderr.count("\n") == 1, missing.stderr
