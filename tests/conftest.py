@@ -26,7 +26,7 @@ DROP_VIEWS = "DROP VIEW best_by_model; DROP VIEW configuration; DROP VIEW ok_tri
 HANG_S = 120  # what takes longer than this hangs; nothing here is about speed
 NOBODY = 65534
 # What the tests of these files share takes seconds to make, so that one worker runs them all (--dist loadgroup).
-MADE_ONCE = {"test_extend", "test_foreign_files", "test_loader", "test_own_loader", "test_pages", "test_prior", "test_readme", "test_report",
+MADE_ONCE = {"test_debian", "test_extend", "test_foreign_files", "test_loader", "test_own_loader", "test_pages", "test_prior", "test_readme", "test_report",
              "test_scale", "test_store_page", "test_stored_data", "test_subset"}
 
 # A background job and nohup ignore these, which every program started from here would inherit.

@@ -10,7 +10,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 . .ci/packages.sh
 
 install_apt() {
-    need_packages "to build rue and its tests" "${build_packages[@]}" libcriterion-dev g++ git clang-format python3 python3-pytest \
+    need_packages "to build rue and its tests" "${build_packages[@]}" libcriterion-dev dpkg-dev g++ git clang-format python3 python3-pytest \
         python3-pytest-xdist python3-pytest-timeout python3-venv python3-numpy python3-pil python3-lmdb python3-zarr python3-protobuf \
         python3-crc32c python3-jsonschema libarchive-tools strace sqlite3 locales groff zsh libopenblas0 || return
     need_packages "to test the PyTorch runner" python3-torch python3-torchvision || echo "PyTorch cannot be had: its tests are skipped."

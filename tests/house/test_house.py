@@ -13,7 +13,7 @@ pytestmark = pytest.mark.quick
 
 FILE_LINES, FUNCTION_LINES, FLOORS = 600, 80, 5
 STRUCT_FIELDS, PARAMETERS = 20, 6
-TESTS = ["tests", *(f"tests/{part}" for part in ("bench", "faults", "fixtures", "fuzz", "gpu", "house", "race")),
+TESTS = ["packaging", "tests", *(f"tests/{part}" for part in ("bench", "faults", "fixtures", "fuzz", "gpu", "house", "packaging", "race")),
          *(f"tests/{kind}/{path.name}" for kind in ("unit", "program") for path in sorted((ROOT / "tests" / kind).iterdir()))]
 # What librue offers: everything may include it, but for folders that do no I/O (MUST_NOT).
 PUBLIC = "engine/include/rue"
