@@ -19,3 +19,5 @@ need_packages() {
 }
 
 build_packages=(gcc libc6-dev cmake ninja-build pkg-config libjpeg62-turbo-dev libpng-dev libwebp-dev liburing-dev liblmdb-dev libarchive-dev libjansson-dev zlib1g-dev libzstd-dev libblosc-dev libsqlite3-dev libgsl-dev)
+# What a wheel is linked with besides.
+wheel_packages=(g++ libbz2-dev liblz4-dev liblzma-dev libsnappy-dev)

