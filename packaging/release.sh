@@ -51,4 +51,4 @@ if ! diff "$folder/SHA256SUMS" "$work/again/SHA256SUMS"; then
     exit 1
 fi
 echo "made twice: the same bytes"
-RUE_PACKAGES=$folder /usr/bin/python3 -m pytest -q -rs --durations 0 -p no:cacheprovider tests/packaging/test_release.py
+RUE_PACKAGES=$folder /usr/bin/python3 -m pytest -q -s -rs --durations 0 -p no:cacheprovider tests/packaging/test_release.py
