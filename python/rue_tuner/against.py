@@ -67,7 +67,8 @@ class Against(UserLoader):
 
     def gain(self, folder, part):
         """What changing to the Loader gains, of the recommendation `part` of the study in `folder`; None: one of the
-        two could not be measured, or the machine was not steady. Ratios are the time with the DataLoader / that with the Loader."""
+        two could not be measured, or the machine was not steady. Ratios are the time with the DataLoader / that with
+        the Loader."""
         measured = [row for row in part["configs"] if row.get("mean_regret_ratio") is not None]
         worst_first = sorted(measured, key=lambda row: row["mean_regret_ratio"])[::-1]
         best = {row["config"]["loader"]: row["config"] for row in worst_first}
