@@ -381,7 +381,7 @@ static void put_answer(struct rue_page *page, const struct rue_findings *finding
     rue_page_sentence(page, look, 0);
     if (best == RUE_NONE) return rue_verdict_use(page, findings, variant);
     rue_say(page, "%s", rue_verdict_lead(findings, variant));
-    rue_say_config(page, &variant->matrix->configs[best]);
+    rue_say_recommended(page, variant);
     rue_verdict_data(page, findings, variant);
     rue_say(page, ".");
 }

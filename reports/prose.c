@@ -29,11 +29,25 @@ void rue_say_unbroken(struct rue_page *page, const char *text)
     for (; *text; text++) say_byte(page, *text, *text == ' ');
 }
 
+static void say_knobs(struct rue_page *page, const char *text)
+{
+    for (const char *at = text; *at; at++) say_byte(page, *at, *at == ' ' && at > text && at[-1] != ',');
+}
+
 void rue_say_config(struct rue_page *page, const struct rue_config *config)
 {
     char text[RUE_CONFIG_TEXT_BYTES];
     rue_config_describe(config, text);
-    for (const char *at = text; *at; at++) say_byte(page, *at, *at == ' ' && at > text && at[-1] != ',');
+    say_knobs(page, text);
+}
+
+void rue_say_recommended(struct rue_page *page, const struct rue_variant_findings *variant)
+{
+    char text[RUE_CONFIG_TEXT_BYTES];
+    const struct rue_cost_matrix *matrix = variant->matrix;
+    rue_config_describe_varied(&matrix->configs[variant->selection->recommended], matrix->configs,
+                               matrix->config_count, text);
+    say_knobs(page, text);
 }
 
 void rue_say_ranks(struct rue_page *page, const struct rue_variant_findings *variant)

@@ -14,6 +14,9 @@ void rue_say_unbroken(struct rue_page *page, const char *text);
 /* "batch_size 128, num_workers 8", which breaks only after a comma. */
 void rue_say_config(struct rue_page *page, const struct rue_config *config);
 
+/* The recommended configuration, with each knob that was searched. */
+void rue_say_recommended(struct rue_page *page, const struct rue_variant_findings *variant);
+
 /* The variant's name among the findings. */
 void rue_say_variant(struct rue_page *page, const struct rue_findings *findings,
                      const struct rue_variant_findings *variant);

@@ -214,7 +214,7 @@ static void say_use(struct rue_page *page, const struct rue_compared *compared)
     rue_say(page, "%s", rue_verdict_lead(findings, variant));
     rue_say_variant(page, findings, variant);
     rue_say(page, " with ");
-    rue_say_config(page, &variant->matrix->configs[variant->selection->recommended]);
+    rue_say_recommended(page, variant);
     if (best == 0)
         rue_say(page, ": no other variant is more than %.0f %% faster.", 100 * least_gain);
     else

@@ -121,7 +121,7 @@ void rue_verdict_use(struct rue_page *page, const struct rue_findings *findings,
     const struct rue_ranking_row *row = &selection->rows[selection->recommended];
     enum rue_basis basis = rue_findings_basis(row);
     rue_say(page, "%s", rue_verdict_lead(findings, variant));
-    rue_say_config(page, &variant->matrix->configs[selection->recommended]);
+    rue_say_recommended(page, variant);
     char loaders[RUE_DEPLOYMENT_TEXT_BYTES];
     if (rue_deployment_loaders(&variant->job.deployment) > 1)
         rue_say(page, "%s", rue_deployment_say(&variant->job.deployment, NULL, NB, loaders));

@@ -74,11 +74,27 @@ void rue_config_canonical(const struct rue_config *config, char out[RUE_CONFIG_T
     append_text(out, out[0] ? "}" : "{}");
 }
 
-void rue_config_describe(const struct rue_config *config, char out[RUE_CONFIG_TEXT_BYTES])
+static bool is_varied(const struct rue_config *config, size_t k, const struct rue_config *others,
+                      size_t count)
+{
+    bool varied = false;
+    if (rue_config_knobs(config)->at[k]->needs_workers && config->value[RUE_NUM_WORKERS] == 0) return false;
+    for (size_t i = 0; !varied && i < count; i++) varied = others[i].value[k] != config->value[k];
+    return varied;
+}
+
+void rue_config_describe_varied(const struct rue_config *config, const struct rue_config *others,
+                                size_t count, char out[RUE_CONFIG_TEXT_BYTES])
 {
     out[0] = 0;
     for (size_t k = 0; k < rue_config_knobs(config)->count; k++)
-        if (rue_config_is_shown(config, k)) append_knob(config, k, out[0] ? ", " : "", " ", "", out);
+        if (rue_config_is_shown(config, k) || is_varied(config, k, others, count))
+            append_knob(config, k, out[0] ? ", " : "", " ", "", out);
+}
+
+void rue_config_describe(const struct rue_config *config, char out[RUE_CONFIG_TEXT_BYTES])
+{
+    rue_config_describe_varied(config, NULL, 0, out);
 }
 
 void rue_config_label(const struct rue_config *config, char out[RUE_CONFIG_TEXT_BYTES])

@@ -42,6 +42,10 @@ void rue_config_canonical(const struct rue_config *config, char out[RUE_CONFIG_T
 /* For people: "batch_size 128, num_workers 8", then other knobs that are not at their default. */
 void rue_config_describe(const struct rue_config *config, char out[RUE_CONFIG_TEXT_BYTES]);
 
+/* The same, also with knobs at their default that `others` [count] vary, unless they have no effect. */
+void rue_config_describe_varied(const struct rue_config *config, const struct rue_config *others,
+                                size_t count, char out[RUE_CONFIG_TEXT_BYTES]);
+
 /* For tables: "128/8", then " prefetch_factor=4" for each other knob that is not at its default. */
 void rue_config_label(const struct rue_config *config, char out[RUE_CONFIG_TEXT_BYTES]);
 

@@ -88,6 +88,7 @@ def test_the_two_scripts_of_the_page():
     assert {row["prefetch_factor"] for row in result.rows} == {2, 3} and result.best["models"] == ["mine"]
     assert all(optimizer.grad is None or not optimizer.grad.any() for optimizer in names["module"].parameters())
     found = {knob: result.config[knob] for knob in ("num_workers", "prefetch_factor")}
+    assert f"num_workers {found['num_workers']}, prefetch_factor {found['prefetch_factor']}" in " ".join(result.report.replace("\xa0", " ").split())
     assert {knob: getattr(tuned, knob) for knob in found} == found
     run("train.py", names)
     again = names["datamodule"]

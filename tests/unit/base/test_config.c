@@ -80,6 +80,20 @@ Test(config, labels_and_descriptions_are_readable)
     cr_assert_str_eq(text, "128/8 prefetch_factor=4 parallelism=sample");
 }
 
+Test(config, a_knob_that_was_varied_is_described_also_at_its_default)
+{
+    char text[RUE_CONFIG_TEXT_BYTES];
+    struct rue_config others[] = {make_config(128, 8, 2, RUE_PARALLEL_BATCH),
+                                  make_config(128, 8, 4, RUE_PARALLEL_BATCH),
+                                  make_config(128, 0, 2, RUE_PARALLEL_BATCH)};
+    rue_config_describe_varied(&others[0], others, 3, text);
+    cr_assert_str_eq(text, "batch_size 128, num_workers 8, prefetch_factor 2");
+    rue_config_describe_varied(&others[0], &others[2], 1, text);
+    cr_assert_str_eq(text, "batch_size 128, num_workers 8");
+    rue_config_describe_varied(&others[2], others, 3, text);
+    cr_assert_str_eq(text, "batch_size 128, num_workers 0", "it has no effect without workers");
+}
+
 Test(config, the_longest_texts_fit)
 {
     char text[RUE_CONFIG_TEXT_BYTES];
