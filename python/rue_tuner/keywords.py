@@ -9,7 +9,8 @@ WITH_VALUE = ("baseline", "batches", "cache", "confidence", "device", "epsilon",
               "trial_timeout", "weights")
 PARAMETERS = ("budget", "epochs", "images", "out", "quiet")  # those of tune() that are options of the same name
 OTHER_NAMES = {"model": "models", "knob": "space"}
-COMMANDS = "tune|compare|scale|prepare|inspect|analyze|check|show|report|why|diff|list|models|augment|calibrate"
+COMMANDS = ("tune|compare|headroom|scale|prepare|inspect|analyze|check|show|report|why|diff|list|models|augment|"
+            "calibrate")
 # A command, whose options stay; or an option, and its value if one follows
 OPTION = re.compile(rf"(?s:More:\s.*?--json\.)|\brue'?\s(?:{COMMANDS})\s[^;\n']*|"
                     r"(?<![\w-])--(?P<name>[a-z]+(?:-[a-z]+)*)(?:(?P<colon>:)|"
