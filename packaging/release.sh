@@ -21,13 +21,14 @@ fi
 need_packages "to make packages" "${build_packages[@]}" "${wheel_packages[@]}" dpkg-dev git python3-venv
 tests/install.sh tools
 [ "$check" = no ] || tests/install.sh bare
+commit=$(git rev-parse HEAD)
 SOURCE_DATE_EPOCH=$(git log -1 --format=%ct)
 export SOURCE_DATE_EPOCH LC_ALL=C.UTF-8 TZ=UTC PATH=$PWD/build/tools/bin:$PATH
 umask 022
 
 make_packages() { # make_packages FOLDER
     local source=$work/$RANDOM/rue
-    git clone -q . "$source"
+    git clone -q . "$source" && git -C "$source" checkout -q "$commit"
     "$source/packaging/wheel.sh" "$source" "$1"
     cmake -S "$source" -B "$source/build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DRUE_CUDA=OFF -DCMAKE_INSTALL_PREFIX=/usr
     cmake --build "$source/build"
