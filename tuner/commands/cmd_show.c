@@ -122,7 +122,7 @@ const struct rue_command rue_command_show = {
         "  rue show rue-out/photos --details\n"
         "  rue show rue-out/photos --trial 3\n"
         "  rue show rue-out/photos --trials > trials.csv\n"
-        "  rue show rue-out/photos --as torch\n\n"
+        "  rue show rue-out/photos --as env\n\n"
         "STUDY is the folder of a study or its study.db. Nothing is written. It also works during a run.",
     .options = options_table,
     .option_count = sizeof options_table / sizeof *options_table,

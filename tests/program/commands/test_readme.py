@@ -84,6 +84,9 @@ def smaller(line):
     line = re.sub(r"--synthetic \d+", "--synthetic 12", line).replace("class:cat,dog", "class:class_0,class_1")
     if line.startswith("rue why"):
         return re.sub(r" --(batch-size|num-workers) \d+", "", line) + " --num-workers 0"
+    if line.startswith("rue headroom"):
+        line = re.sub(r"--batch-size \d+", "--batch-size 4", line).replace("--max-loss 10%", "--max-loss 100%")
+        return f"{line} --budget 1s"
     line = re.sub(r"^rue diff \S+ \S+", "rue diff rue-out/photos rue-out/photos", line)
     line = re.sub(r"--batch-size [\d,]+", "--batch-size 4,8", line)
     line = re.sub(r"--budget \d+%", "--budget 300%", line)

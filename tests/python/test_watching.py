@@ -9,6 +9,8 @@ from rue_tuner import limits  # noqa: E402
 from torch.utils.data import DataLoader, Dataset  # noqa: E402
 from virtual_gpu import VirtualGpu  # noqa: E402
 
+pytestmark = pytest.mark.usefixtures("rue_for_python")
+
 
 class Slow(Dataset):
     def __init__(self, item_s, images=32):
