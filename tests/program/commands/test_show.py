@@ -109,7 +109,7 @@ def check_same_words(rue, done, out="out"):
     assert done.returncode == 0, done.stderr
     more = without_maps(rue("show", out, "--details", env=dict(COLUMNS=100)).stdout)
     page = done.stdout
-    assert len(more.splitlines()) > len(page.splitlines()) <= 36 + 8 * (wording.LOW_CONFIDENCE in page), "the run's page is read at a glance; a busy machine adds notes"
+    assert len(more.splitlines()) > len(page.splitlines()) <= 36 + 8 * (wording.LOW_CONFIDENCE in page) + 2 * (wording.OTHER_PROGRAMS_USED in page), "the run's page is read at a glance; a busy machine adds notes"
     text = rue("show", out, env=dict(COLUMNS=100)).stdout
     assert without_maps(text) == done.stdout != text and len(text) > 500
     return done.stdout
