@@ -249,7 +249,8 @@ static void say_baseline(struct rue_page *page, const struct rue_variant_finding
     } else if (recommended) {
         rue_say(page, "%s stays %s. ", subject, name);
         name_baseline(variant, "The best", baselines->found, name);
-        rue_say(page, "%s, is %s: it is ", name, rue_prose_judge_gain(&baselines->found_gain));
+        const char *judged = rue_prose_judge_gain(&baselines->found_gain); /* "" if measured once */
+        rue_say(page, "%s, is %s: it is ", name, judged[0] ? judged : "not proven to be faster");
         say_ratio(page, variant, baselines->found, &baselines->found_gain, "");
     } else if (!(row->gain.ratio > 0)) {
         rue_say(page, "%s was not compared with %s, which was not measured on every model. ", subject, name);
