@@ -53,6 +53,7 @@ static const struct rue_option options_table[] = {
      .set_by = RUE_SET_BY_FLAG},
     {RUE_STUDY_OPTION_FRESH},
     {RUE_STUDY_OPTION_MAX_MEMORY},
+    {RUE_STUDY_OPTION_ACCEPT_BUSY},
     {"dry-run", RUE_OPTION_FLAG, NULL, NULL, "probe the loader, show the plan and its cost, stop"},
     {RUE_STUDY_OPTION_JSON},
     {RUE_STUDY_OPTION_QUIET},
@@ -160,6 +161,7 @@ static rue_status run_scale(const struct rue_options *options, rue_error *error)
         .search.rules = {.top_n = 3, .set_epsilon_ratio = 0.02, .confidence = RUE_DEFAULT_CONFIDENCE},
         .output.name_suffix = "-scale",
         .output.reports = files,
+        .output.accepts_busy = rue_options_flag(options, "accept-busy"),
     };
     if (rue_options_number(options, "period") < RUE_NS_PER_MS)
         return rue_fail(error, RUE_USAGE,

@@ -119,10 +119,7 @@ static const struct rue_option options_table[] = {
     {RUE_RANKING_TOP_N("3", "")},
     {RUE_RANKING_SET_EPSILON("2%", "")},
 
-    {"accept-busy", RUE_OPTION_FLAG, NULL, NULL, "other programs do not make the answer undecided",
-     .group = RUE_GROUP_ANSWER,
-     .more = "For a machine that is never idle. The answer still says how much of the time they "
-             "affected, and must be measured on every model."},
+    {RUE_STUDY_OPTION_ACCEPT_BUSY},
     {RUE_STUDY_OPTION_DETAILS},
     {RUE_STUDY_OPTION_JSON},
     {RUE_STUDY_OPTION_QUIET},

@@ -45,6 +45,12 @@
     "fresh", RUE_OPTION_FLAG, NULL, NULL, "start over; older results are kept as *.old", 0, 0, NULL, \
         .set_by = RUE_SET_BY_USER, .group = RUE_GROUP_OUTPUT
 
+#define RUE_STUDY_OPTION_ACCEPT_BUSY                                                                       \
+    "accept-busy", RUE_OPTION_FLAG, NULL, NULL, "other programs do not make the answer undecided", 0, 0,   \
+        NULL, .group = RUE_GROUP_ANSWER,                                                                   \
+              .more = "For a machine that is never idle. The answer still says how much of the time they " \
+                      "affected, and must be measured on every model."
+
 /* The output. */
 #define RUE_STUDY_OPTION_DETAILS                                                                          \
     "details", RUE_OPTION_FLAG, NULL, NULL, "show more: each batch size, smallest set, other jobs", 0, 0, \

@@ -78,7 +78,7 @@ def test_the_help_of_tune_starts_with_the_ten_most_used_options(rue):
 
 def test_the_version_is_that_of_the_build(rue):
     done = rue("--version")
-    version = re.search(r"VERSION (\d+\.\d+\.\d+)", (ROOT / "CMakeLists.txt").read_text()).group(1)
+    version = re.search(r'__version__ = "(\d+\.\d+\.\d+)"', (ROOT / "python/rue_tuner/__init__.py").read_text()).group(1)
     assert (done.returncode, done.stdout, done.stderr) == (0, f"rue {version}\n", "")
 
 
