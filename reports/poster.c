@@ -380,7 +380,9 @@ static void put_answer(struct rue_page *page, const struct rue_findings *finding
     size_t best = variant->selection->recommended;
     rue_page_sentence(page, look, 0);
     if (best == RUE_NONE) return rue_verdict_use(page, findings, variant);
-    rue_say(page, "%s", rue_verdict_lead(findings, variant));
+    bool decided = rue_findings_is_decided(findings, variant);
+    rue_say(page, "%s%s", !decided && rue_findings_is_unsteady(findings) ? "Not reliable. " : "",
+            rue_verdict_lead(findings, variant));
     rue_say_recommended(page, variant);
     rue_verdict_data(page, findings, variant);
     rue_say(page, ".");

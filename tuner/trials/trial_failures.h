@@ -12,7 +12,8 @@ rue_status rue_study_check_data(const struct rue_trial_result *result, rue_error
 rue_status rue_study_fail_probe(const struct rue_study_setup *setup, size_t variant,
                                 const struct rue_trial_result *result, rue_error *error);
 
-/* RUE_INFEASIBLE if a loader or a model failed in trials and succeeded in none: nothing can be predicted then. */
+/* RUE_INFEASIBLE if a loader or a model failed in trials and succeeded in none: nothing can be predicted
+ * then. */
 rue_status rue_study_check_failures(const struct rue_study_setup *setup,
                                     const struct rue_study_ledger *ledger, rue_error *error) RUE_MUST_CHECK;
 
