@@ -3,6 +3,8 @@
 #include <ctype.h>
 #include <string.h>
 
+#include "shell_quote.h"
+
 /* How a format writes a knob. */
 struct spelling {
     const char *knob;
@@ -84,6 +86,9 @@ static void write_value(FILE *stream, enum syntax syntax, const struct rue_knob_
         write_upper(stream, value);
     } else if (knob->kind == RUE_KIND_FLAG && syntax == SYNTAX_PYTHON) {
         fputs(strcmp(value, "true") == 0 ? "True" : "False", stream);
+    } else if (syntax == SYNTAX_SHELL || syntax == SYNTAX_OPTIONS) {
+        char quoted[RUE_SHELL_WORD_BYTES];
+        fputs(rue_shell_word(value, quoted), stream);
     } else {
         fprintf(stream, "%s%s%s", quote, value, quote);
     }
@@ -118,12 +123,22 @@ static const struct spelling *find_spelling(const struct format *format, const c
     return NULL;
 }
 
-/* Whether the knob has a place there: arguments of PyTorch, or what rue's own loader has. */
-static bool has_place(const struct rue_findings *findings, const struct rue_config *config, size_t k)
+/* Whether the knob can have an effect there: an argument of PyTorch, or a knob that the loader has. */
+static bool has_place(const struct rue_findings *findings, const struct format *format,
+                      const struct rue_config *config, size_t k)
 {
     const struct rue_knobs *knobs = rue_config_knobs(config);
-    if (rue_findings_runner_is_own(findings)) return k < RUE_OWN_KNOB_COUNT && rue_knobs_have(knobs, k);
-    return rue_findings_gives_torch(findings, config, k);
+    if (knobs->at[k]->needs_workers && !config->value[RUE_NUM_WORKERS]) return false;
+    if (format->loader != LOADER_TORCH) return rue_knobs_have(knobs, k);
+    return k >= RUE_OWN_KNOB_COUNT || rue_findings_gives_torch(findings, config, k);
+}
+
+/* A knob that only the runner knows, and PyTorch does not, cannot be expressed. */
+static bool can_express(const struct format *format, const struct rue_knob_info *knob,
+                        const struct spelling *spelling)
+{
+    if (format->spellings) return spelling && spelling->name;
+    return format->loader != LOADER_TORCH || knob->torch;
 }
 
 static rue_status write_config(const struct rue_findings *findings, const struct rue_config *config,
@@ -137,14 +152,14 @@ static rue_status write_config(const struct rue_findings *findings, const struct
             const struct rue_knob_info *knob = knobs->at[k];
             const struct spelling *spelling = find_spelling(format, knob->name);
             char value[RUE_KNOB_TEXT_BYTES];
-            if (!has_place(findings, config, k)) continue;
+            if (!has_place(findings, format, config, k)) continue;
             rue_knob_format(knob, config->value[k], value);
             if (spelling && spelling->usual && strcmp(spelling->usual, value) == 0) continue;
-            if (format->spellings && (!spelling || !spelling->name))
+            if (!can_express(format, knob, spelling))
                 return rue_fail(
                     error, RUE_USAGE,
-                    "%s cannot express %s=%s, which was measured: use --as torch, or tune with its "
-                    "usual value",
+                    "--as %s cannot express %s=%s, which was measured: use another format, or tune "
+                    "with its usual value",
                     rue_export_names[index], knob->name, value);
             if (writes) write_knob(stream, format, knob, spelling, value);
         }
@@ -176,20 +191,18 @@ rue_status rue_export_write(const struct rue_findings *findings, size_t format, 
     const struct rue_variant_findings *variant = NULL;
     bool own = rue_findings_runner_is_own(findings),
          torch = strcmp(findings->runner.measured_with, "torch") == 0;
-    char why[RUE_WHY_NOT_BYTES];
     rue_status status = find_variant(findings, &variant, error);
     if (status != RUE_OK) return status;
-    if ((formats[format].loader == LOADER_TORCH && !torch) || (formats[format].loader == LOADER_OWN && !own))
+    enum loader loader = formats[format].loader;
+    if ((loader == LOADER_TORCH && !torch) || (loader == LOADER_OWN && !own))
         return rue_fail(error, RUE_USAGE,
                         "--as %s is for studies of %s, and this one measured %s: others may need another "
                         "configuration",
-                        rue_export_names[format], own ? "PyTorch's DataLoader" : "rue's own loader",
+                        rue_export_names[format],
+                        loader == LOADER_TORCH ? "PyTorch's DataLoader" : "rue's own loader",
                         own     ? "rue's own loader"
                         : torch ? "PyTorch's DataLoader"
                                 : findings->runner.name);
-    if (*rue_findings_why_not(findings, variant, why))
-        return rue_fail(error, RUE_INCONCLUSIVE, "%s is not decided: %s; %s", findings->folder, why,
-                        rue_findings_next_step(findings, variant));
     return write_config(findings, &variant->matrix->configs[variant->selection->recommended], format, stream,
                         error);
 }

@@ -9,9 +9,9 @@
 /* The names of all formats: "torch", "env", ..., NULL at the end. */
 extern const char *const rue_export_names[];
 
-/* Writes the only or the first recommendation of `findings` in a format (its index). RUE_INCONCLUSIVE: the
- * study is not decided. RUE_USAGE: the format is for another loader than the one that was measured, cannot
- * express a knob, or the study has several variants that it could be about; RUE_STORE: the stream failed. */
+/* Writes the only recommendation of `findings`, which is decided, in a format (its index). RUE_USAGE: the
+ * format is for another loader than the one that was measured, cannot express a knob, or the study has
+ * several variants that it could be about; RUE_STORE: the stream failed. */
 rue_status rue_export_write(const struct rue_findings *findings, size_t format, FILE *stream,
                             rue_error *error) RUE_MUST_CHECK;
 

@@ -48,7 +48,7 @@ void rue_verdict_batches(struct rue_page *page, const struct rue_findings *findi
                 sizes->kept ? "the sizes never changed in this job" : "whether the sizes changed is unknown");
         return;
     }
-    if (!rue_findings_speedup(findings, variant, other, fixed, &gain)) {
+    if (!rue_findings_speedup(findings, variant, other, fixed, &gain) || !(gain.confidence > 0)) {
         rue_say(page, " (%s) were not compared with fixed ones (%s).", labels[0], labels[1]);
         return;
     }

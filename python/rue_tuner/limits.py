@@ -12,7 +12,7 @@ from . import keywords, random_state
 from .gpu_clock import GpuClock
 from .machine import now
 from .serve import Runner
-from .study import check_caller, failure, knob_words, model_words, perform, prepare
+from .study import check_caller, failure, model_words, perform, prepare
 from .subjects import Factory
 
 PROFILE_NS, SMALL_SHARE = 2 * 10**9, 0.05
@@ -54,6 +54,7 @@ class Headroom:
     loss_ratio    share of an epoch that loading costs, of the model that loses most; 0.38: 38 %
     speedup_ratio how many times as fast a perfect loader would be
     interval      (low, high) of loss_ratio, at 95 % confidence; None: unknown
+    worst         the dict of that model
     models        a dict for each model, as `models` of `rue headroom --json`
     profile       [(share, function)]: where loading without workers spends its time; [] where that is not known
     document      all of it
@@ -62,7 +63,7 @@ class Headroom:
     def __init__(self, document: Dict[str, Any]):
         self.document: Dict[str, Any] = document
         self.models: List[Dict[str, Any]] = document["models"]
-        worst = max(self.models, key=lambda row: row["loss_ratio"])
+        worst = self.worst = next(row for row in self.models if row["model"] == document["worst_model"])
         self.loss_ratio: float = worst["loss_ratio"]
         self.speedup_ratio: float = worst["perfect_speedup_ratio"]
         self.profile: List[Tuple[float, str]] = document["profile"]
@@ -108,8 +109,9 @@ def headroom(
     reword = functools.partial(keywords.for_python, keeps=False)
 
     def words():
-        return ["headroom", "--json", "--cache", "as-is", "--budget", str(budget), *model_words(models),
-                *knob_words(subject)]
+        values = {name: values[0] for name, values in subject.searched().items() if name in subject.space}
+        knobs = [word for name, value in values.items() for word in ("--knob", f"{name}={value}")]
+        return ["headroom", "--json", "--cache", "as-is", "--budget", str(budget), *model_words(models), *knobs]
     with random_state.kept():
         run = perform(words, runner, subject, False, quiet, reword, prints=False)
         if run.code:
@@ -118,9 +120,10 @@ def headroom(
         document["sentences"] = list(map(reword, document["sentences"]))
         document["profile"] = profile_loading(subject) if subject.name == "torch" else []
     largest = [f"{100 * share:.0f} % {what}" for share, what in document["profile"][:3] if share > SMALL_SHARE]
-    if largest and document["models"][0]["limit"] != "nothing":
-        document["sentences"].insert(2, f"Where a loader without workers spends its time: {', '.join(largest)}.")
     result = Headroom(document)
+    if largest and result.worst["limit"] != "nothing":
+        place = 1 + (result.worst["limit"] != "unknown")  # behind the sentence about the limit
+        document["sentences"].insert(place, f"Where a loader without workers spends its time: {', '.join(largest)}.")
     if not quiet:
         print(result)
     return result
@@ -140,6 +143,7 @@ class Watch:
         self.loader, self.batches, self.late = loader, 0, 0
         self.elapsed_ns = self.first_ns = self.thread_waited_ns = 0
         self.clock = GpuClock()  # of the gaps between steps
+        self.kind: Any = None  # the loader's class, while it is watched in place
 
     @property
     def waited_s(self) -> float:
@@ -156,21 +160,23 @@ class Watch:
     def __str__(self) -> str:
         if not self.batches:
             return "No batch was loaded while the loader was watched."
-        share = min(1.0, self.waited_s / self.elapsed_s)
-        gain = f": a perfect loader would be {1 / (1 - share):.2f} times as fast" if share < 1 else ""
+        share = min(1.0, self.waited_s / max(self.elapsed_s, 1e-9))
+        times = 1 / (1 - share) if share < 1 else 0
+        gain = f": a perfect loader would be {times:.{2 if times < 10 else 0}f} times as fast" if times else ""
         return (f"The loop waits for data {100 * share:.0f} % of {self.elapsed_s:.1f} s{gain}. {self.late} of "
                 f"{self.batches} batches were not ready; the first of each epoch cost {self.first_s:.1f} s in all.")
 
     def __enter__(self) -> "Watch":
         kind, watch = type(self.loader), self
-        if not hasattr(kind, "__iter__"):
-            raise TypeError(f"a {kind.__qualname__} cannot be watched: it is not an iterable of batches")
-
-        class Watched(kind):  # type: ignore[valid-type, misc]
-            def __iter__(self):
-                return watch.follow(lambda: kind.__iter__(self))
-        Watched.__name__, Watched.__qualname__, Watched.__module__ = kind.__name__, kind.__qualname__, kind.__module__
+        if self.kind or not hasattr(kind, "__iter__"):
+            raise TypeError("it is watched already" if self.kind else
+                            f"a {kind.__qualname__} cannot be watched: it is not an iterable of batches")
         try:
+            class Watched(kind):  # type: ignore[valid-type, misc]
+                def __iter__(self):
+                    return watch.follow(lambda: kind.__iter__(self))
+            for name in ("__name__", "__qualname__", "__module__"):
+                setattr(Watched, name, getattr(kind, name))
             self.loader.__class__, self.kind = Watched, kind
         except TypeError as error:
             raise TypeError(f"a {kind.__qualname__} cannot be watched in place: iterate over rue.watch(loader)"
@@ -178,39 +184,43 @@ class Watch:
         return self
 
     def __exit__(self, *_: Any) -> None:
-        self.loader.__class__ = self.kind
+        self.loader.__class__, self.kind = self.kind, None
 
     def __iter__(self):
-        return self.follow(lambda: iter(self.loader))
+        return iter(self.loader) if self.kind else self.follow(lambda: iter(self.loader))
 
     def __len__(self) -> int:
         return len(self.loader)  # type: ignore[arg-type]
 
     def follow(self, start):
         """The batches of one epoch, timed."""
-        begin, first = now(), True
+        asked, first = now(), True
+        begun, iterator = self.clock.begin(), None
         try:
-            asked, begun = begin, self.clock.begin()
-            iterator = start()
             while True:
                 try:
+                    iterator = iterator or start()
                     batch = next(iterator)
                 except StopIteration:
                     return
                 finally:
-                    wait_ns = now() - asked
+                    got = now()
                     self.clock.end(begun)
-                    self.thread_waited_ns += wait_ns
-                self.first_ns += wait_ns if first else 0
-                self.late += not first and wait_ns > LATE_NS
+                    self.thread_waited_ns += got - asked
+                    self.elapsed_ns += got - asked
+                self.first_ns += got - asked if first else 0
+                self.late += not first and got - asked > LATE_NS
                 self.batches += 1
                 first = False
                 yield batch
                 del batch
-                asked, begun = now(), self.clock.begin()
+                asked = now()
+                self.elapsed_ns += asked - got
+                begun = self.clock.begin()
         finally:
+            got = now()
             self.clock.finish()
-            self.elapsed_ns += now() - begin
+            self.elapsed_ns += now() - got
 
 
 watch = Watch

@@ -31,7 +31,7 @@ def find_writer(run):
         return to_mlflow
     if hasattr(getattr(run, "info", None), "run_id") and "mlflow" in sys.modules:
         return to_mlflow_run
-    raise TypeError(f"a {type(run).__qualname__} is no tracker: give the module mlflow or a run of it, a run of wandb, "
+    raise TypeError(f"a {type(run).__qualname__} cannot log: give the module mlflow or a run of it, a run of wandb, "
                     "or a SummaryWriter")
 
 

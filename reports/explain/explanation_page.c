@@ -80,7 +80,7 @@ static void say_verdict(struct rue_page *page, const struct rue_explanation *exp
     char times[RUE_UNIT_TEXT_BYTES];
     rue_format_times(recommended ? 1 / explanation->loss.ratio : explanation->loss.ratio, times,
                      sizeof times);
-    bool known = explanation->loss.confidence > 0;
+    bool known = explanation->loss.ratio > 0;
     if (recommended) {
         bool first = explanation->rank == 1;
         rue_say(page, first ? ". The next best one is " : ". ");
@@ -503,7 +503,7 @@ json_t *rue_explanation_json(const struct rue_explanation *explanation)
                       ranked ? row->max_regret_ratio : NAN, row->top_n_count);
     rue_json_add(&object,
                  "compared_with:o time_ratio:r time_ratio_low:r time_ratio_high:r confidence:r noise:o",
-                 rue_json_config_at(variant, explanation->other), known ? loss->ratio : NAN,
+                 rue_json_config_at(variant, explanation->other), loss->ratio > 0 ? loss->ratio : NAN,
                  known ? loss->low : NAN, known ? loss->high : NAN, known ? loss->confidence : NAN, noise);
     rue_json_add(&object, "faster_loading:t loading_speedup_ratio:r parts:o models:o changes:o sentences:o",
                  loading[isnan(ratio) ? 2 : isinf(ratio)], ratio, table_json(put_parts, explanation),

@@ -11,9 +11,9 @@
 #define NB RUE_NO_BREAK
 
 static const char *const limit_names[RUE_LIMIT_COUNT] = {
-    [RUE_LIMIT_NOTHING] = "nothing", [RUE_LIMIT_START] = "start",           [RUE_LIMIT_CALLER] = "no workers",
-    [RUE_LIMIT_CPUS] = "CPUs",       [RUE_LIMIT_OTHERS] = "other programs", [RUE_LIMIT_WORKERS] = "workers",
-    [RUE_LIMIT_WAITS] = "waiting",   [RUE_LIMIT_UNKNOWN] = "unknown"};
+    [RUE_LIMIT_NOTHING] = "nothing", [RUE_LIMIT_START] = "start",   [RUE_LIMIT_CALLER] = "no workers",
+    [RUE_LIMIT_CPUS] = "CPUs",       [RUE_LIMIT_STEPS] = "steps",   [RUE_LIMIT_OTHERS] = "other programs",
+    [RUE_LIMIT_WORKERS] = "workers", [RUE_LIMIT_WAITS] = "waiting", [RUE_LIMIT_UNKNOWN] = "unknown"};
 
 double rue_headroom_loss(double speedup_ratio)
 {
@@ -63,6 +63,12 @@ static void say_settings(struct rue_page *page, const struct rue_headroom *headr
             rue_format_duration((uint64_t)row->steps_ns, steps, sizeof steps));
 }
 
+static bool lacks_persistent_workers(const struct rue_config *config)
+{
+    int knob = rue_knob_find(rue_config_knobs(config), "persistent_workers");
+    return knob >= 0 && !config->value[knob];
+}
+
 /* What limits loading, and what to do. */
 static void say_limit(struct rue_page *page, const struct rue_headroom *headroom,
                       const struct rue_headroom_row *row)
@@ -73,10 +79,9 @@ static void say_limit(struct rue_page *page, const struct rue_headroom *headroom
     rue_page_sentence(page, RUE_LOOK_PLAIN, 0);
     switch (row->limit) {
     case RUE_LIMIT_START:
-        rue_say(page,
-                "Most of it is the start: the first batch comes after %s. Longer epochs hide it, and "
-                "persistent_workers where epochs follow each other.",
-                rue_format_duration((uint64_t)row->first_batch_ns, first, sizeof first));
+        rue_say(page, "Most of it is the start: the first batch comes after %s. Longer epochs hide it%s.",
+                rue_format_duration((uint64_t)row->first_batch_ns, first, sizeof first),
+                lacks_persistent_workers(&headroom->config) ? ", and so does persistent_workers=True" : "");
         break;
     case RUE_LIMIT_CALLER:
         rue_say(page, "The thread of the steps loads by itself: workers (num_workers) would load beside it.");
@@ -88,14 +93,17 @@ static void say_limit(struct rue_page *page, const struct rue_headroom *headroom
             "smaller or preprocessed images do, and a faster decoder.",
             row->busy_cpus, headroom->cpus, plural, row->idle_cpus);
         break;
+    case RUE_LIMIT_STEPS:
+        rue_say(page, "The steps themselves use the CPUs: loading gets %.1f of %d.", row->busy_cpus,
+                headroom->cpus);
+        break;
     case RUE_LIMIT_OTHERS:
         rue_say(page, "Other programs use %.1f of %d CPU%s: measure again when the machine is idle.",
                 row->other_cpus, headroom->cpus, plural);
         break;
     case RUE_LIMIT_WORKERS:
-        rue_say(page,
-                "Its %d worker%s compute all the time, and %.1f of %d CPU%s are idle: more workers help.",
-                workers, rue_prose_plural((uint64_t)workers), row->idle_cpus, headroom->cpus, plural);
+        rue_say(page, "Its %d worker%s all the time, and %.1f of %d CPU%s are idle: more workers help.",
+                workers, workers == 1 ? " computes" : "s compute", row->idle_cpus, headroom->cpus, plural);
         break;
     case RUE_LIMIT_WAITS:
         rue_say(
@@ -170,8 +178,9 @@ json_t *rue_headroom_json(const struct rue_headroom *headroom)
     bool within = isnan(headroom->max_loss_ratio) ||
                   (worst && rue_headroom_loss(worst->gain.ratio) <= headroom->max_loss_ratio);
     return rue_json_make("format:t config:o images:n cpus:n max_loss_ratio:r within:b low_confidence:b "
-                         "models:o sentences:o",
+                         "worst_model:T models:o sentences:o",
                          "rue.headroom/1", rue_json_config(&headroom->config, false), headroom->images,
                          (uint64_t)headroom->cpus, headroom->max_loss_ratio, within,
-                         rue_findings_is_doubtful(&findings), rue_page_json_table(&rows), sentences);
+                         rue_findings_is_doubtful(&findings), worst ? worst->model : "",
+                         rue_page_json_table(&rows), sentences);
 }

@@ -14,6 +14,7 @@ enum rue_loading_limit {
     RUE_LIMIT_START,   /* the first batch comes late, and the epoch is short */
     RUE_LIMIT_CALLER,  /* without workers, the thread of the steps loads */
     RUE_LIMIT_CPUS,    /* all CPUs are busy */
+    RUE_LIMIT_STEPS,   /* the steps themselves use the CPUs */
     RUE_LIMIT_OTHERS,  /* other programs use the CPUs */
     RUE_LIMIT_WORKERS, /* the workers compute all the time, and CPUs are idle */
     RUE_LIMIT_WAITS,   /* the workers wait: for storage, the network or each other */

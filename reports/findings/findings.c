@@ -202,12 +202,12 @@ bool rue_findings_withholds_ratios(const struct rue_findings *findings)
 bool rue_findings_speedup(const struct rue_findings *findings, const struct rue_variant_findings *variant,
                           size_t config, size_t other, struct rue_speedup *out)
 {
-    static const double confidence = 0.95;
-    if (!rue_findings_is_unsteady(findings) &&
-        rue_speedup_find(variant->matrix, variant->selection, config, other, confidence, out))
-        return true;
-    *out = (struct rue_speedup){0};
-    return false;
+    bool found =
+        !rue_findings_withholds_ratios(findings) &&
+        rue_speedup_find(variant->matrix, variant->selection, config, other, RUE_DEFAULT_CONFIDENCE, out);
+    if (!found) *out = (struct rue_speedup){0};
+    if (rue_findings_is_unsteady(findings)) *out = (struct rue_speedup){.ratio = out->ratio};
+    return found;
 }
 
 void rue_findings_withhold(struct rue_variant_findings *variant)

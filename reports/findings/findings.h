@@ -310,8 +310,8 @@ bool rue_findings_corrects_contention(const struct rue_findings *findings);
 /* Whether it was too unsteady to state ratios of times, without --accept-busy. */
 bool rue_findings_withholds_ratios(const struct rue_findings *findings);
 
-/* How many times as fast `config` is as `other`, at 95 % confidence. False, and {0}: unknown, or the machine
- * was unsteady. */
+/* How many times as fast `config` is as `other`, at 95 % confidence; without an interval if the machine was
+ * unsteady and that is accepted. False, and {0}: unknown, or withheld. */
 bool rue_findings_speedup(const struct rue_findings *findings, const struct rue_variant_findings *variant,
                           size_t config, size_t other, struct rue_speedup *out);
 

@@ -179,6 +179,10 @@ CASES = {
         "hello": lambda w: still(w, 0, "check", w.inputs / "tuned"),
         "walk": lambda w: Case(["check", w.inputs / "tuned"], w.slow_walk()),
     },
+    "headroom": {
+        "walk": lambda w: Case(["headroom", w.photos], w.slow_walk()),
+        "measure": lambda w: Case(["headroom", w.photos, "--model", "sleep:50ms/image"]),
+    },
     "show": {
         "read": lambda w: Case(["show", w.inputs / "study"], w.slow_read("study.db")),
         "unread": lambda w: Case(["show", w.inputs / "study", "--json"], unread=True),

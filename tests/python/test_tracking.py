@@ -79,6 +79,6 @@ def test_a_tracker_that_fails_is_one_warning_and_the_result_is_kept(result):
         warnings.simplefilter("always")
         result.log(Broken())
     assert len(found) == 1 and "ConnectionError: no answer" in str(found[0].message) and result.config["batch_size"] == 64
-    with pytest.raises(TypeError, match="is no tracker"):
+    with pytest.raises(TypeError, match="cannot log"):
         result.log(3)
     assert json.dumps(result.document)

@@ -1,7 +1,10 @@
 """Whether loading limits a job: headroom() of loops whose truth is roughly known, and watch() of a loop as it is."""
+import subprocess
 import time
 
 import pytest
+
+from conftest import HANG_S
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed (python3-torch)")
 import rue_tuner as rue  # noqa: E402
@@ -55,6 +58,32 @@ def test_a_slow_step_leaves_little(capsys):
     assert found.loss_ratio < 0.5 and capsys.readouterr().out == ""  # nothing but overheads, on a machine that may be busy
 
 
+@pytest.mark.parametrize("options", [dict(persistent_workers=True, num_workers=1), dict(num_workers=0)])
+def test_its_own_settings_are_kept_in_a_job_of_epochs(options):
+    found = rue.headroom(DataLoader(Slow(0.01), batch_size=8, **options), quick_step, epochs=2, budget="3s", quiet=True)
+    assert found.document["config"]["persistent_workers"] is options.get("persistent_workers", False) and found.document["images"] == 64
+    assert "persistent_workers=True" not in str(found)
+
+
+def test_settings_of_a_gpu_are_named(monkeypatch):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    found = rue.headroom(DataLoader(Slow(0), batch_size=8), lambda batch: time.sleep(0.01), budget="2s", quiet=True)
+    assert found.document["config"]["pin_memory"] is False
+
+
+def test_rues_own_loader(photos):
+    found = rue.headroom(rue.Loader(photos, batch_size=8, num_workers=1), quick_step, budget="3s", quiet=True)
+    assert found.document["config"]["num_workers"] == 1 and found.profile == []
+
+
+@pytest.mark.parametrize("drop_last, share", [(True, 24 / 31), (False, 1)])
+def test_a_last_batch_counts_by_its_share(drop_last, share):
+    loader = DataLoader(Slow(0, images=31), batch_size=8, drop_last=drop_last)
+    found = rue.headroom(loader, lambda batch: time.sleep(0.005 * len(batch)), budget="3s", quiet=True)
+    assert found.models[0]["steps_ns"] == pytest.approx(0.005 * 31 * share * 1e9, rel=0.5) and found.models[0]["steps_ns"] >= 0.004 * 31 * share * 1e9
+    assert found.loss_ratio < 0.5
+
+
 def test_an_epoch_of_one_batch():
     found = rue.headroom(DataLoader(Slow(0.01, images=3), batch_size=8), quick_step, budget="2s", quiet=True)
     assert 0 <= found.loss_ratio < 1 and found.document["images"] == 3
@@ -68,6 +97,13 @@ def test_a_factory_and_a_step_that_fails():
         raise RuntimeError("bad step")
     with pytest.raises(rue.TuneError, match="bad step"):
         rue.headroom(DataLoader(Slow(0), batch_size=8), fails, budget="2s", quiet=True)
+
+
+@pytest.fixture(scope="module")
+def photos(program, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("few") / "photos"
+    subprocess.run([program, "prepare", "--synthetic", "24", folder, "--quiet"], check=True, timeout=HANG_S)
+    return folder
 
 
 @pytest.fixture
@@ -112,6 +148,21 @@ def test_a_loop_that_ends_early_and_one_without_batches(gpu):
     for batch in watch:
         break
     assert watch.batches == 1 and watch.elapsed_s == pytest.approx(0.03)
+    with rue.watch(Batches(gpu)) as watch:
+        iterator = iter(watch.loader)
+        next(iterator)
+        assert "100 % of 0.0 s" in str(watch)  # while it is iterated
+        gpu.pass_time(1000)  # idle time after the last batch does not count
+        del iterator
+    assert watch.elapsed_s == pytest.approx(0.03)
+
+
+def test_what_is_watched_twice_is_counted_once(gpu):
+    with rue.watch(Batches(gpu)) as watch:
+        assert list(watch) == [0, 1, 2, 3]
+        with pytest.raises(TypeError, match="already"):
+            watch.__enter__()
+    assert watch.batches == 4 and type(watch.loader) is Batches
 
 
 def test_a_dataloader_keeps_its_type_and_delivers_the_same():
@@ -129,7 +180,7 @@ def test_only_the_time_in_which_a_gpu_is_idle_is_waiting(monkeypatch, gpu):
     assert watch.waited_s == pytest.approx(0.03)  # before the first batch; then the kernels take longer than a batch
 
 
-@pytest.mark.parametrize("thing, words", [(3, "it is not an iterable"), ([1], "iterate over")])
+@pytest.mark.parametrize("thing, words", [(3, "it is not an iterable"), ([1], "iterate over"), ((each for each in [1]), "iterate over")])
 def test_what_cannot_be_watched_in_place(thing, words):
     with pytest.raises(TypeError, match=words), rue.watch(thing):
         pass

@@ -77,6 +77,14 @@ static rue_status show_trial(const struct rue_record *record, const struct rue_o
     return status;
 }
 
+static rue_status export_answer(const struct rue_options *options, const struct rue_findings *findings,
+                                rue_error *error)
+{
+    size_t format = (size_t)rue_options_word(options, "as");
+    rue_status status = rue_findings_check_answer(findings, error);
+    return status == RUE_OK ? rue_export_write(findings, format, stdout, error) : status;
+}
+
 static rue_status show_record(struct rue_record *record, const struct rue_options *options, rue_error *error)
 {
     struct rue_findings *findings;
@@ -87,7 +95,7 @@ static rue_status show_record(struct rue_record *record, const struct rue_option
     rue_ranking_rules_close(&rules);
     if (status != RUE_OK) return status;
     if (rue_options_given(options, "as"))
-        status = rue_export_write(findings, (size_t)rue_options_word(options, "as"), stdout, error);
+        status = export_answer(options, findings, error);
     else
         status =
             (rue_options_given(options, "trial") ? show_trial : report)(record, options, findings, error);
@@ -101,6 +109,10 @@ static rue_status run_show(const struct rue_options *options, rue_error *error)
     bool one = rue_options_given(options, "trial");
     if (rue_options_flag(options, "trials") && rue_options_flag(options, "json"))
         return rue_fail(error, RUE_USAGE, "--trials prints CSV: remove --json, or query study.db");
+    if (rue_options_given(options, "as") &&
+        (one || rue_options_flag(options, "json") || rue_options_flag(options, "trials") ||
+         rue_options_flag(options, "details")))
+        return rue_fail(error, RUE_USAGE, "--as prints only what to paste: remove the other options");
     if (rue_options_flag(options, "trials") && one)
         return rue_fail(error, RUE_USAGE, "--trial shows one trial, --trials all: remove one of them");
     rue_status status = rue_record_read(rue_options_arguments(options)[0], &record, error);

@@ -3,6 +3,7 @@
 #include <signal.h>
 #include <string.h>
 
+#include "interrupt.h"
 #include "protocol.h"
 #include "runner_command.h"
 #include "suspension.h"
@@ -35,7 +36,7 @@ rue_status rue_runner_process_read(struct rue_runner_process *runner, uint64_t d
     rue_status status =
         rue_process_read_line(runner->process, deadline_ns, RUE_PROTOCOL_LINE_MAX, &line, error);
     if (status == RUE_OK && rue_protocol_is_interrupt(line, strlen(line))) {
-        raise(SIGINT);
+        if (rue_interrupt_status() == RUE_OK) raise(SIGINT); /* a second one would end this at once */
         return rue_fail(error, RUE_INTERRUPTED, "interrupted");
     }
     if (status == RUE_OK) status = rue_protocol_parse(line, reply, error);

@@ -40,7 +40,8 @@ static void handle_event(struct rue_members *group, const struct epoll_event *ev
     if (reads && rue_process_collect(process, RUE_PROTOCOL_LINE_MAX)) {
         size_t bytes;
         const char *line = rue_process_peek_line(process, &bytes);
-        if (line && rue_protocol_is_interrupt(line, bytes)) raise(SIGINT); /* the others may wait for it */
+        if (line && rue_protocol_is_interrupt(line, bytes) && rue_interrupt_status() == RUE_OK)
+            raise(SIGINT); /* the others may wait for it */
         member->waits = false;
         member->answered_at = ++group->events;
     } else if (!reads) {

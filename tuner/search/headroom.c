@@ -71,11 +71,19 @@ static rue_status make_trial(struct model *model, struct rue_flight *flight, rue
     if (status != RUE_OK) return status;
     status = rue_study_check_data(&flight->result, error);
     if (status == RUE_OK && flight->result.outcome != RUE_TRIAL_OK)
-        status =
-            rue_fail(error, RUE_INCONCLUSIVE, "a trial of %s %s: %s", model->setup->models[model->index].name,
-                     rue_outcome_names[flight->result.outcome], flight->result.reason);
+        status = rue_fail(error, RUE_INFEASIBLE, "a trial of %s %s: %s; fix this, then run it again",
+                          model->setup->models[model->index].name, rue_outcome_names[flight->result.outcome],
+                          flight->result.reason);
     if (status != RUE_OK) rue_trial_result_close(&flight->result);
     return status;
+}
+
+/* Batches of an epoch; a last one that is not full counts by its share. */
+static double epoch_batches(const struct model *model)
+{
+    bool drop_last = model->setup->goal.loader.workload.drop_last;
+    return (double)rue_config_images(model->config, drop_last, job_images(model)) /
+           model->config->value[RUE_BATCH_SIZE];
 }
 
 /* The steps alone, on a batch that stays in memory. */
@@ -85,8 +93,7 @@ static rue_status measure_steps(struct model *model, rue_error *error)
     rue_status status = make_trial(model, &flight, error);
     if (status != RUE_OK) return status;
     const struct rue_trial_result *result = &flight.result;
-    double batches = ceil((double)job_images(model) / model->config->value[RUE_BATCH_SIZE]);
-    model->steps_ns = (double)result->compute_ns / (double)result->batches * batches;
+    model->steps_ns = (double)result->compute_ns / (double)result->batches * epoch_batches(model);
     model->steps_cpus = isnan(result->cpu_ratio) ? 0 : result->cpu_ratio;
     rue_trial_result_close(&flight.result);
     if (model->steps_ns > 0) return RUE_OK;
@@ -143,7 +150,7 @@ static rue_status size_trials(struct model *model, rue_error *error)
     uint64_t images = (uint64_t)(share * (double)job) / size * size;
     if (share == 1) images = job;
     if (images > model->images) model->images = images;
-    double batch_ns = model->steps_ns / ceil((double)job / (double)size);
+    double batch_ns = model->steps_ns / epoch_batches(model);
     double batches = each_ns * (1 - loader_share) / batch_ns;
     model->batches = (uint64_t)fmin(fmax(FEW_BATCHES, batches), fmax(FEW_BATCHES, (double)(job / size)));
     memset(model->sums, 0, sizeof model->sums);
@@ -167,11 +174,14 @@ static enum rue_loading_limit find_limit(const struct rue_headroom_row *row, int
 {
     double lost_ns = row->epoch_ns - row->steps_ns;
     if (rue_headroom_loss(row->gain.ratio) < least_loss) return RUE_LIMIT_NOTHING;
-    if (row->first_batch_ns > lost_ns / 2) return RUE_LIMIT_START;
     if (workers == 0) return RUE_LIMIT_CALLER;
+    if (row->first_batch_ns > lost_ns / 2) return RUE_LIMIT_START;
     if (isnan(row->busy_cpus) || isnan(row->idle_cpus)) return RUE_LIMIT_UNKNOWN;
-    if (row->idle_cpus < (1 - busy_share) * cpus)
-        return row->other_cpus > (1 - busy_share) * cpus ? RUE_LIMIT_OTHERS : RUE_LIMIT_CPUS;
+    if (row->idle_cpus < (1 - busy_share) * cpus) {
+        if (row->other_cpus > (1 - busy_share) * cpus) return RUE_LIMIT_OTHERS;
+        return row->busy_cpus < (cpus - row->idle_cpus - row->other_cpus) / 2 ? RUE_LIMIT_STEPS
+                                                                              : RUE_LIMIT_CPUS;
+    }
     return row->busy_cpus > busy_share * workers ? RUE_LIMIT_WORKERS : RUE_LIMIT_WAITS;
 }
 
@@ -198,8 +208,9 @@ static rue_status measure_model(struct model *model, rue_error *error)
 {
     rue_status status = size_trials(model, error);
     while (status == RUE_OK && !is_known(model)) {
-        rue_progress_show(model->setup->progress, "%s: trial %zu of the loader and of the steps alone",
-                          model->setup->models[model->index].name, model->pairs + 1);
+        if (rue_progress_due(model->setup->progress))
+            rue_progress_show(model->setup->progress, "%s: trial %zu of the loader and of the steps alone",
+                              model->setup->models[model->index].name, model->pairs + 1);
         status = measure_pair(model, error);
         if (status != RUE_OK) break;
         model->ratios[model->pairs++] = model->epoch_ns / model->steps_ns;

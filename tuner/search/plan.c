@@ -75,41 +75,75 @@ static rue_status choose_strategy(struct rue_study_setup *setup, struct rue_stud
     return RUE_OK;
 }
 
+static size_t count_cells(const struct rue_study_setup *setup)
+{
+    return setup->config_count * setup->variant_count * setup->model_count;
+}
+
+/* The trial of a cell: configurations vary slowest, models fastest. */
+static struct rue_flight cell_flight(const struct rue_study_setup *setup, size_t cell)
+{
+    size_t models = setup->model_count, variant = cell / models % setup->variant_count;
+    const struct rue_config *config = &setup->configs[cell / models / setup->variant_count];
+    return (struct rue_flight){.at = {.variant = variant, .model = cell % models},
+                               .request = {.measure = RUE_JOINT,
+                                           .config = *config,
+                                           .images = rue_study_trial_images(setup, variant, config)}};
+}
+
+/* How often the store has the whole grid, at most `most` times. */
+static rue_status count_stored(const struct rue_study_setup *setup, struct rue_study_ledger *ledger, int most,
+                               int *out, rue_error *error)
+{
+    size_t cells = count_cells(setup);
+    for (*out = 0; ledger->found_trials && *out < most; ++*out)
+        for (size_t cell = 0; cell < cells; cell++) {
+            struct rue_flight flight = cell_flight(setup, cell);
+            bool stored;
+            rue_status status = rue_study_is_stored(setup, ledger, &flight, (size_t)*out, &stored, error);
+            if (status != RUE_OK || !stored) return status;
+        }
+    return RUE_OK;
+}
+
 /* If the program chose the strategy, repeats of the whole grid show the uncertainty, as many as the budget
- * has room for. Recorded times have none to show. */
-static void choose_repeats(struct rue_study_setup *setup, const struct rue_study_ledger *ledger)
+ * has room for beside those that are stored. Recorded times have none to show. */
+static rue_status choose_repeats(struct rue_study_setup *setup, struct rue_study_ledger *ledger,
+                                 rue_error *error)
 {
     const struct rue_study_goal *goal = &setup->goal;
-    double cells = (double)(setup->config_count * setup->model_count * setup->variant_count), fit = INFINITY;
+    double cells = (double)count_cells(setup), fit = INFINITY;
+    int stored;
     setup->plan.repeats = goal->search.repeats;
-    if (!setup->plan.why[0] || rue_study_predicts(setup) || rue_study_hello(setup)->whole_jobs) return;
+    if (!setup->plan.why[0] || rue_study_predicts(setup) || rue_study_hello(setup)->whole_jobs) return RUE_OK;
+    rue_status status = count_stored(setup, ledger, goal->search.repeats_most, &stored, error);
     if (goal->search.budget.trials)
         fit = (double)rue_watch_strategy_trials(setup, goal->search.budget.trials) / cells;
     else if (goal->search.budget.time_ns)
         fit = goal->search.repeats * rue_study_budget_left_s(setup, ledger) / rue_study_whole_s(setup);
+    fit = goal->search.budget.trials ? fmax(stored, fit)
+                                     : stored + fit; /* a limit of trials counts stored ones */
     fit = fmin(fit, goal->search.repeats_most);
     if (fit > goal->search.repeats) setup->plan.repeats = (int)fit;
+    return status;
 }
 
 /* Estimates the cost of all trials, and the part that stored trials save. */
 static rue_status estimate_all(struct rue_study_setup *setup, struct rue_study_ledger *ledger,
                                rue_error *error)
 {
-    size_t repeats = (size_t)setup->plan.repeats, models = setup->model_count;
+    size_t repeats = (size_t)setup->plan.repeats;
     rue_status status = RUE_OK;
-    setup->plan.trials = setup->config_count * setup->variant_count * models * repeats;
+    setup->plan.trials = count_cells(setup) * repeats;
     for (size_t i = 0; i < setup->config_count; i++)
         setup->plan.expected_s += rue_study_config_s(setup, &setup->configs[i]) * setup->plan.repeats;
     for (size_t i = 0; status == RUE_OK && ledger->found_trials && i < setup->plan.trials; i++) {
-        size_t scenario = i / repeats % (models * setup->variant_count), variant = scenario / models;
-        const struct rue_config *config = &setup->configs[i / repeats / models / setup->variant_count];
-        uint64_t images = rue_study_trial_images(setup, variant, config);
-        struct rue_flight flight = {.at = {.variant = variant, .model = scenario % models},
-                                    .request = {.measure = RUE_JOINT, .config = *config, .images = images}};
+        struct rue_flight flight = cell_flight(setup, i / repeats);
         bool stored;
         status = rue_study_is_stored(setup, ledger, &flight, i % repeats, &stored, error);
         if (status == RUE_OK && stored)
-            setup->plan.stored_s += rue_study_trial_s(setup, variant, scenario % models, config, images);
+            setup->plan.stored_s += rue_study_trial_s(setup, flight.at.variant, flight.at.model,
+                                                      &flight.request.config, flight.request.images);
     }
     return status;
 }
@@ -135,7 +169,7 @@ static rue_status plan_trials(struct rue_study_setup *setup, struct rue_study_le
     if (status != RUE_OK) return status;
     if (!rue_study_predicts(setup)) status = choose_length(setup, ledger, error);
     rue_study_list_baselines(setup);
-    choose_repeats(setup, ledger);
+    if (status == RUE_OK) status = choose_repeats(setup, ledger, error);
     if (status == RUE_OK && !rue_study_predicts(setup)) status = estimate_all(setup, ledger, error);
     if (rue_study_predicts(setup)) setup->plan.expected_s = rue_study_budget_left_s(setup, ledger);
     return status == RUE_OK ? rue_study_check_smallest(setup, ledger, setup->variant_count, error) : status;

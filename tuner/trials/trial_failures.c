@@ -51,9 +51,9 @@ static rue_status check_failures(const struct failures *failures, const char *wh
 {
     if (failures->succeeds || failures->count == 0) return RUE_OK;
     return rue_fail(error, RUE_INFEASIBLE,
-                    "%s %s failed in every trial, %zu times: %s; fix this, then run the same command to "
+                    "%s %s failed %zu time%s and never succeeded: %s; fix this, then run the same command to "
                     "continue",
-                    what, name, failures->count, failures->reason);
+                    what, name, failures->count, failures->count == 1 ? "" : "s", failures->reason);
 }
 
 rue_status rue_study_check_failures(const struct rue_study_setup *setup,

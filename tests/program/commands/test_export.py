@@ -78,6 +78,22 @@ def test_a_knob_that_cannot_be_expressed_is_named(study, form):
     assert done.stdout == ""
 
 
+def test_a_knob_that_only_the_runner_knows(rue, script):
+    shout = dict(name="shout", kind="category", values=["$(id)", "b"], default="b")
+    runner = script(TABLE, SPACE, hello=dict(loader="torch", knobs=[shout]), knob_factors={"shout": {"$(id)": 0.5, "b": 1}})
+    done = rue("tune", "--runner", runner.command, "--strategy", "grid", "--budget", "10h", "--out", "out", "--knob", "shout=$(id),b")
+    assert done.returncode == 0, done.stderr
+    expect_failure(rue("show", "out", "--as", "torch"), 2, wording.CANNOT_EXPRESS, "shout=$(id)")
+    said = subprocess.run(["sh", "-c", rue("show", "out", "--as", "env").stdout + 'echo "$SHOUT"'], capture_output=True, text=True, timeout=HANG_S)
+    assert said.stdout == "$(id)\n", "a shell does not run the value"
+
+
+@pytest.mark.parametrize("option", ["--json", "--trials", "--details"])
+def test_it_prints_nothing_else(study, rue, option):
+    study()
+    expect_failure(rue("show", "out", "--as", "torch", option), 2, "--as")
+
+
 def test_without_workers_arguments_that_need_them_are_left_out(study):
     export = study("--num-workers", "1")
     assert "prefetch_factor=2" in export("torch").stdout
@@ -104,5 +120,5 @@ def test_an_undecided_study_and_another_loader(study, rue, script):
     done = rue("tune", "--runner", noisy.command, "--strategy", "grid", "--repeats", "2", "--budget", "10h", "--out", "noisy")
     assert done.returncode == 5, done.stdout
     done = rue("show", "noisy", "--as", "torch")
-    expect_failure(done, 5, wording.IS_NOT_DECIDED)
+    expect_failure(done, 5, wording.NOT_DECIDED_BECAUSE)
     assert done.stdout == ""

@@ -156,7 +156,7 @@ def test_other_runners_do_not_compute_models(rue, photos):
 
 
 def test_times_are_unknown_before_they_are_measured(rue):
-    expect_failure(rue("models", "--device", "cuda:fp16"), 2, "--device cuda:fp16", "unknown before", "rue calibrate MODELS")
+    expect_failure(rue("models", "--device", "cuda:fp16"), 2, "--device cuda:fp16", "unknown before", "rue calibrate resnet18")
 
 
 def test_times_of_a_gpu_become_a_device_table(rue, fake):

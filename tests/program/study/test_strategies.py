@@ -165,6 +165,13 @@ def test_a_chosen_grid_is_repeated_if_the_budget_has_room(rue, script, words, re
     assert tune(rue, one, *words, env=UNSET).returncode == 0 and len(one.joint()) == 27 * repeats, "there is nothing more to measure"
 
 
+def test_a_continued_grid_keeps_its_repeats(rue, script):
+    one = script(TABLE, repeats=[1, 1.02, 0.98])
+    assert tune(rue, one, "--budget", "1h", env=UNSET).returncode == 0
+    assert tune(rue, one, "--budget", "60trials", env=UNSET).returncode == 0
+    assert len(one.joint()) == 81 and {row["repeats"] for row in recommendation(rue)["configs"]} == {3} and recommendation(rue)["interval"]
+
+
 def test_a_repeat_that_takes_longer_than_expected_is_not_begun(rue, script):
     """Whole jobs take five times as long as the probes say."""
     one, words = script(TABLE, images=10**6, repeats=[5]), ["--budget"]

@@ -69,6 +69,7 @@ Test(headroom_page, each_limit_has_its_advice)
         [RUE_LIMIT_START] = "the first batch comes after 3 s.",
         [RUE_LIMIT_CALLER] = "workers (num_workers) would load beside it",
         [RUE_LIMIT_CPUS] = "Loading is CPU-bound: it uses 2.5 of 4 CPUs, and 1.4 are idle.",
+        [RUE_LIMIT_STEPS] = "The steps themselves use the CPUs: loading gets 2.5 of 4.",
         [RUE_LIMIT_OTHERS] = "Other programs use 0.1 of 4 CPUs: measure again",
         [RUE_LIMIT_WORKERS] =
             "Its 3 workers compute all the time, and 1.4 of 4 CPUs are idle: more workers help.",
