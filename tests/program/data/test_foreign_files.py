@@ -39,6 +39,7 @@ CASES = {
     "inspect": (["inspect", "shards/train-000000.tar"], ["shards/.rue-index-*"]),
     "analyze": (["analyze", "times.csv", "--quiet"], []),
     "check": (["check", "study", "--budget", "2s", "--quiet"], []),
+    "headroom": (["headroom", "photos", "--budget", "1s", "--quiet"], []),
     "table_study": (["analyze", "times.csv", "--study", "out", "--quiet"], ["out/" + name for name in STUDY]),
     "show": (["show", "study"], []),
     "report": (["report", "study", "--out", "page"], ["page", "page/*"]),

@@ -16,7 +16,7 @@ VALUES = ["-1", "0", "-0", "1e309", "1e-400", "9223372036854775808", "1844674407
           "0..18446744073709551616", " 1", "1 ", "１", "1.", ".5", "1e3", "++1", "", "=", "9" * 10000, "1," * 5000, "x" * 10000, "a=1e309",
           "a=nan", "a=", "=1", "sleep:1e309s/image", "sleep:nan/batch", "sleep:-1s/batch", "host:99999999999", "cuda:"]
 WORDS = {"tune": ["--dry-run"], "compare": ["nowhere", "elsewhere"], "scale": ["nowhere"], "prepare": ["nowhere", "x.tensor"],
-         "inspect": ["nowhere"], "analyze": ["times.csv"], "check": ["nowhere"], "show": ["nowhere"], "report": ["nowhere"], "why": ["nowhere"], "diff": ["nowhere", "nowhere"], "list": [], "models": [],
+         "inspect": ["nowhere"], "analyze": ["times.csv"], "check": ["nowhere"], "headroom": ["nowhere"], "show": ["nowhere"], "report": ["nowhere"], "why": ["nowhere"], "diff": ["nowhere", "nowhere"], "list": [], "models": [],
          "calibrate": ["nobody", "--device=host"], "runner": [], "augment": ["--count=3"]}
 ENDLESS = ("augment", "count")  # a large number, and 0, are valid and print without end
 DOCUMENTED = (0, 1, 2, 3, 4, 5, 6)
