@@ -3,6 +3,7 @@
 #include <ctype.h>
 #include <string.h>
 
+#include "loading_code.h"
 #include "shell_quote.h"
 
 /* How a format writes a knob. */
@@ -23,7 +24,7 @@ struct format {
     const struct spelling *spellings; /* up to a NULL knob; NULL: every knob has its own name */
 };
 
-/* What PyTorch's DataLoader has without the argument. */
+/* The usual values are those of PyTorch's DataLoader. */
 static const struct spelling trainer[] = {{"batch_size", "per_device_train_batch_size", NULL, NULL},
                                           {"num_workers", "dataloader_num_workers", NULL, NULL},
                                           {"prefetch_factor", "dataloader_prefetch_factor", NULL, NULL},
@@ -77,43 +78,44 @@ static void write_upper(FILE *stream, const char *text)
     for (; *text; text++) fputc(toupper((unsigned char)*text), stream);
 }
 
-static void write_value(FILE *stream, enum syntax syntax, const struct rue_knob_info *knob, const char *value,
+static void write_value(FILE *stream, enum syntax syntax, const struct rue_knob_info *knob, int value,
                         const char *word)
 {
-    const char *quote = knob->kind == RUE_KIND_CATEGORY && syntax <= SYNTAX_YAML ? "\"" : "";
+    char text[RUE_KNOB_TEXT_BYTES], literal[RUE_LITERAL_BYTES], quoted[RUE_SHELL_WORD_BYTES];
+    rue_knob_format(knob, value, text);
     if (word) {
         fputs(word, stream);
-        write_upper(stream, value);
-    } else if (knob->kind == RUE_KIND_FLAG && syntax == SYNTAX_PYTHON) {
-        fputs(strcmp(value, "true") == 0 ? "True" : "False", stream);
+        write_upper(stream, text);
     } else if (syntax == SYNTAX_SHELL || syntax == SYNTAX_OPTIONS) {
-        char quoted[RUE_SHELL_WORD_BYTES];
-        fputs(rue_shell_word(value, quoted), stream);
-    } else {
-        fprintf(stream, "%s%s%s", quote, value, quote);
+        fputs(rue_shell_word(text, quoted), stream);
+    } else { /* YAML writes true as Python writes True, and else the same */
+        bool python = syntax == SYNTAX_PYTHON || knob->kind == RUE_KIND_CATEGORY;
+        fputs(python ? rue_loading_literal(knob, value, literal) : text, stream);
     }
 }
 
 /* One knob, as the syntax assigns it. */
 static void write_knob(FILE *stream, const struct format *format, const struct rue_knob_info *knob,
-                       const struct spelling *spelling, const char *value)
+                       const struct spelling *spelling, int value)
 {
-    const char *name = spelling ? spelling->name : format->syntax <= SYNTAX_YAML ? knob->torch : knob->name;
-    if (format->syntax == SYNTAX_OPTIONS) {
-        fprintf(stream, knob->kind == RUE_KIND_FLAG ? "%s " : "%s %s ", name, value);
-        return;
-    }
-    fprintf(stream, "%s%s", format->indent,
-            format->syntax == SYNTAX_SHELL ? "export "
-            : format->syntax == SYNTAX_C   ? "."
-                                           : "");
-    if (format->syntax == SYNTAX_SHELL)
+    static const struct {
+        const char *before, *assign, *end;
+    } marks[] = {[SYNTAX_PYTHON] = {"", "=", ",\n"},
+                 [SYNTAX_YAML] = {"", ": ", "\n"},
+                 [SYNTAX_SHELL] = {"export ", "=", "\n"},
+                 [SYNTAX_OPTIONS] = {"", " ", " "},
+                 [SYNTAX_C] = {".", " = ", ",\n"}};
+    enum syntax syntax = format->syntax;
+    const char *name = spelling ? spelling->name : syntax <= SYNTAX_YAML ? knob->torch : knob->name;
+    bool is_switch = syntax == SYNTAX_OPTIONS && knob->kind == RUE_KIND_FLAG; /* an option without a value */
+    fprintf(stream, "%s%s", format->indent, marks[syntax].before);
+    if (syntax == SYNTAX_SHELL)
         write_upper(stream, name);
     else
         fputs(name, stream);
-    fputs(format->syntax == SYNTAX_YAML ? ": " : format->syntax == SYNTAX_C ? " = " : "=", stream);
-    write_value(stream, format->syntax, knob, value, spelling ? spelling->word : NULL);
-    fputs(format->syntax == SYNTAX_PYTHON || format->syntax == SYNTAX_C ? ",\n" : "\n", stream);
+    if (!is_switch) fputs(marks[syntax].assign, stream);
+    if (!is_switch) write_value(stream, syntax, knob, value, spelling ? spelling->word : NULL);
+    fputs(marks[syntax].end, stream);
 }
 
 static const struct spelling *find_spelling(const struct format *format, const char *knob)
@@ -161,7 +163,7 @@ static rue_status write_config(const struct rue_findings *findings, const struct
                     "--as %s cannot express %s=%s, which was measured: use another format, or tune "
                     "with its usual value",
                     rue_export_names[index], knob->name, value);
-            if (writes) write_knob(stream, format, knob, spelling, value);
+            if (writes) write_knob(stream, format, knob, spelling, config->value[k]);
         }
     }
     fputs(format->after, stream);

@@ -1,5 +1,6 @@
 #include "loading_code.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "wrap.h"
@@ -24,6 +25,16 @@ static void begin_line(struct rue_page *page, enum rue_look look, int indent, co
     rue_say(page, "%s", code);
 }
 
+const char *rue_loading_literal(const struct rue_knob_info *knob, int value, char out[RUE_LITERAL_BYTES])
+{
+    char text[RUE_KNOB_TEXT_BYTES];
+    const char *quote = knob->kind == RUE_KIND_CATEGORY ? "\"" : "";
+    rue_knob_format(knob, value, text);
+    if (knob->kind == RUE_KIND_FLAG) text[0] = value ? 'T' : 'F';
+    snprintf(out, RUE_LITERAL_BYTES, "%s%s%s", quote, text, quote);
+    return out;
+}
+
 /* PyTorch's own loader, which was measured. */
 static void say_torch(struct rue_page *page, const struct rue_findings *findings,
                       const struct rue_config *config)
@@ -31,12 +42,9 @@ static void say_torch(struct rue_page *page, const struct rue_findings *findings
     const struct rue_knobs *knobs = rue_config_knobs(config);
     for (size_t k = 0; k < knobs->count; k++) {
         const struct rue_knob_info *knob = knobs->at[k];
-        const char *quote = knob->kind == RUE_KIND_CATEGORY ? "\"" : "";
-        char value[RUE_KNOB_TEXT_BYTES];
+        char literal[RUE_LITERAL_BYTES];
         if (!rue_findings_gives_torch(findings, config, k)) continue;
-        rue_knob_format(knob, config->value[k], value);
-        if (knob->kind == RUE_KIND_FLAG) value[0] = config->value[k] ? 'T' : 'F';
-        rue_say(page, ", %s=%s%s%s", knob->torch, quote, value, quote);
+        rue_say(page, ", %s=%s", knob->torch, rue_loading_literal(knob, config->value[k], literal));
     }
     rue_say(page, ")");
 }

@@ -17,7 +17,7 @@ static const char *const limit_names[RUE_LIMIT_COUNT] = {
 
 double rue_headroom_loss(double speedup_ratio)
 {
-    return 1 - 1 / speedup_ratio;
+    return fmax(0, 1 - 1 / speedup_ratio);
 }
 
 const struct rue_headroom_row *rue_headroom_worst(const struct rue_headroom *headroom)
@@ -28,23 +28,17 @@ const struct rue_headroom_row *rue_headroom_worst(const struct rue_headroom *hea
     return worst;
 }
 
-/* A loss below 0 is noise. */
-static double percent(double speedup_ratio)
-{
-    return 100 * fmax(0, rue_headroom_loss(speedup_ratio));
-}
-
 static void say_loss(struct rue_page *page, const struct rue_headroom *headroom,
                      const struct rue_headroom_row *row)
 {
     const struct rue_speedup *gain = &row->gain;
     char times[RUE_UNIT_TEXT_BYTES];
     rue_page_sentence(page, RUE_LOOK_BOLD, 0);
-    rue_say(page, "Loading costs %.0f" NB "%% of an epoch", percent(gain->ratio));
+    rue_say(page, "Loading costs %.0f" NB "%% of an epoch", 100 * rue_headroom_loss(gain->ratio));
     if (headroom->row_count > 1) rue_say(page, " of %s", row->model);
     if (gain->confidence > 0)
         rue_say(page, " (%.3g" NB "%%" NB "CI %.0f" NB "to" NB "%.0f" NB "%%)", 100 * gain->confidence,
-                percent(gain->low), percent(gain->high));
+                100 * rue_headroom_loss(gain->low), 100 * rue_headroom_loss(gain->high));
     rue_say(page, ": a perfect loader would be %s times as fast.",
             rue_format_times(fmax(1, gain->ratio), times, sizeof times));
 }
@@ -130,12 +124,11 @@ static void put_rows(struct rue_page *page, const struct rue_headroom *headroom)
         bool known = row->gain.confidence > 0;
         const struct rue_table_column columns[] = {
             {"model", "model", .text = row->model},
-            {"loss_ratio", "loading costs", RUE_UNIT_PERCENT,
-             .number = fmax(0, rue_headroom_loss(row->gain.ratio))},
+            {"loss_ratio", "loading costs", RUE_UNIT_PERCENT, .number = rue_headroom_loss(row->gain.ratio)},
             {"loss_low_ratio", "at least", RUE_UNIT_PERCENT,
-             .number = known ? fmax(0, rue_headroom_loss(row->gain.low)) : NAN},
+             .number = known ? rue_headroom_loss(row->gain.low) : NAN},
             {"loss_high_ratio", "at most", RUE_UNIT_PERCENT,
-             .number = known ? fmax(0, rue_headroom_loss(row->gain.high)) : NAN},
+             .number = known ? rue_headroom_loss(row->gain.high) : NAN},
             {"perfect_speedup_ratio", "perfect loader", RUE_UNIT_TIMES, .number = fmax(1, row->gain.ratio)},
             {"epoch_ns", "epoch", RUE_UNIT_DURATION, .number = row->epoch_ns},
             {"steps_ns", "steps alone", RUE_UNIT_DURATION, .number = row->steps_ns},

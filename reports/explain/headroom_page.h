@@ -24,13 +24,13 @@ enum rue_loading_limit {
 
 /* Of one model, over an epoch. */
 struct rue_headroom_row {
-    const char *model;       /* borrowed */
-    size_t pairs;            /* trials of either kind */
-    double epoch_ns;         /* with the loader */
-    double steps_ns;         /* with a perfect loader: the steps alone */
-    bool predicted;          /* epoch_ns is extrapolated from a shorter trial */
-    struct rue_speedup gain; /* of a perfect loader; confidence 0: a single pair */
-    double first_batch_ns;
+    const char *model;            /* borrowed */
+    size_t pairs;                 /* trials of either kind */
+    double epoch_ns;              /* with the loader */
+    double steps_ns;              /* with a perfect loader: the steps alone */
+    bool predicted;               /* epoch_ns is extrapolated from a shorter trial */
+    struct rue_speedup gain;      /* of a perfect loader; confidence 0: a single pair */
+    double first_batch_ns;        /* NaN: unknown */
     double busy_cpus;             /* that loading uses; NaN: unknown */
     double idle_cpus, other_cpus; /* idle, and used by other programs; NaN: unknown */
     enum rue_loading_limit limit;
@@ -46,7 +46,7 @@ struct rue_headroom {
     double max_loss_ratio;         /* the most that may be lost; NaN: no limit */
 };
 
-/* The share of the epoch that loading costs, of a gain. */
+/* The share of the epoch that loading costs, of a gain; a gain below 1 is noise. */
 double rue_headroom_loss(double speedup_ratio);
 
 /* The model that loses most; NULL: none was measured. */

@@ -451,6 +451,6 @@ def test_a_reader_that_closes_after_one_line_gets_it(rue, photos):
     done = subprocess.run(["bash", "-c", '"$@" | head -n 1; exit "${PIPESTATUS[0]}"', "-", rue.program, "tune", photos, *RAW,
                            "--out", "out"], cwd=rue.folder, capture_output=True, text=True, env=clean_environment(),
                           timeout=HANG_S, stdin=subprocess.DEVNULL)
-    told = "raw" in done.stdout or done.stdout.startswith(("Note: ", wording.NOT_RELIABLE_OTHER_PROGRAMS))  # which comes first on a busy machine
-    assert done.returncode in (0, 6) and len(done.stdout.splitlines()) == 1 and told, done.stdout
+    said = "raw" in done.stdout or done.stdout.startswith(("Note: ", wording.NOT_RELIABLE_OTHER_PROGRAMS))  # which comes first on a busy machine
+    assert done.returncode in (0, 6) and len(done.stdout.splitlines()) == 1 and said, done.stdout
     assert "Sanitizer" not in done.stderr and recommended(rue.folder / "out")

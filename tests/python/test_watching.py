@@ -136,7 +136,7 @@ def test_a_loop_is_watched_in_place(gpu):
     assert watch.waited_s == pytest.approx(0.24) and watch.elapsed_s == pytest.approx(0.32) and watch.first_s == pytest.approx(0.06)
     assert str(watch) == ("The loop waits for data 75 % of 0.3 s: a perfect loader would be 4.00 times as fast. 6 of 8 batches were not ready; "
                           "the first of each epoch cost 0.1 s in all.")
-    list(loader)  # it is no longer watched
+    list(loader)  # outside the block, nothing is counted
     assert watch.batches == 8
 
 

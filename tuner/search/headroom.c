@@ -10,7 +10,7 @@
 #include "study_space.h"
 #include "trial_failures.h"
 
-enum { PAIRS_MIN = 3, PAIRS_MAX = 40, USUAL_BATCH = 32, FEW_BATCHES = 3 };
+enum { PAIRS_MIN = 3, PAIRS_MAX = 40, FEW_BATCHES = 3 };
 
 static const double confidence = RUE_DEFAULT_CONFIDENCE;
 static const double precise = 0.01;      /* half the width of the loss's interval at which it is known */
@@ -23,7 +23,7 @@ rue_status rue_headroom_config(const struct rue_study_setup *setup, struct rue_c
 {
     const struct rue_space *space = &setup->space;
     const struct rue_knob_choices *choices = &setup->goal.space.knobs;
-    *out = rue_space_at(space, 0);
+    *out = rue_study_default_config(space);
     for (size_t i = 0; i < choices->count; i++) {
         int knob = rue_knob_find(space->knobs, choices->at[i].name);
         if (knob < 0 || space->count[knob] == 1) continue;
@@ -32,7 +32,6 @@ rue_status rue_headroom_config(const struct rue_study_setup *setup, struct rue_c
                         choices->at[i].origin, choices->at[i].name, space->count[knob]);
     }
     int cpus = rue_study_usable_cpus(rue_study_hello(setup));
-    out->value[RUE_BATCH_SIZE] = rue_space_nearest(space, RUE_BATCH_SIZE, USUAL_BATCH);
     out->value[RUE_NUM_WORKERS] = rue_space_nearest(space, RUE_NUM_WORKERS, cpus);
     return RUE_OK;
 }
@@ -112,7 +111,7 @@ static rue_status measure_loader(struct model *model, rue_error *error)
     double time_ns = (double)result->end_to_end_ns;
     model->epoch_ns = rue_job_time_ns(result, job_images(model), model->setup->goal.loader.workload.drop_last,
                                       &model->predicted);
-    model->sums[SUM_FIRST] += (double)result->first_batch_ns;
+    model->sums[SUM_FIRST] += result->first_batch_ns == RUE_ABSENT ? NAN : (double)result->first_batch_ns;
     model->sums[SUM_CPU] += result->cpu_ratio * time_ns;
     model->sums[SUM_IDLE] += result->cpu_idle_ratio * time_ns;
     model->sums[SUM_TIME] += time_ns;
@@ -165,8 +164,7 @@ static bool is_known(const struct model *model)
     bool fits = (double)spent_ns + model->pair_ns <= (double)model->end_ns;
     if (model->pairs < PAIRS_MIN) return !fits && model->pairs >= 2;
     const struct rue_speedup gain = rue_speedup_of_pairs(model->ratios, model->pairs, confidence);
-    return !fits || (model->pairs >= (size_t)few_pairs &&
-                     rue_headroom_loss(gain.high) - rue_headroom_loss(gain.low) <= 2 * precise);
+    return !fits || (model->pairs >= (size_t)few_pairs && 1 / gain.low - 1 / gain.high <= 2 * precise);
 }
 
 /* What limits loading; times are those of the loader's trials. */

@@ -277,8 +277,7 @@ static int default_batch_size(const struct rue_space *space)
     return best;
 }
 
-/* Values of the knobs that are not given: no workers, and the default of every other knob. */
-static struct rue_config default_config(const struct rue_space *space)
+struct rue_config rue_study_default_config(const struct rue_space *space)
 {
     struct rue_config config = rue_config_default_for(space->knobs);
     for (size_t k = 0; k < space->knobs->count; k++) {
@@ -303,7 +302,7 @@ static void add_default_baselines(struct rue_study_setup *setup)
 {
     const struct rue_space *space = &setup->space;
     const struct rue_hello *hello = rue_study_hello(setup);
-    struct rue_config config = default_config(space);
+    struct rue_config config = rue_study_default_config(space);
     if (setup->host.recording) return;
     bool torch = strcmp(hello->loader, "torch") == 0;
     struct rue_config alone = config;
@@ -368,7 +367,7 @@ rue_status rue_study_choose_baselines(struct rue_study_setup *setup, rue_error *
     char copy[1024], *list = copy;
     if (!requested || strcmp(requested, RUE_BASELINE_NONE) == 0) return RUE_OK;
     if (strcmp(requested, RUE_BASELINE_USUAL) == 0) return add_default_baselines(setup), RUE_OK;
-    struct rue_config config = default_config(&setup->space);
+    struct rue_config config = rue_study_default_config(&setup->space);
     snprintf(copy, sizeof copy, "%s", requested);
     rue_status status = RUE_OK;
     for (char *word; status == RUE_OK && (word = rue_word_list_next(&list));)

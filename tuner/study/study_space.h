@@ -41,6 +41,10 @@ int rue_study_usable_cpus(const struct rue_hello *hello);
 struct rue_contention rue_study_contention(const struct rue_study_setup *setup,
                                            const struct rue_trial_result *result);
 
+/* What people use where they choose nothing: no workers, the batch size nearest to 32, and the default of
+ * every other knob, as far as the space has it. */
+struct rue_config rue_study_default_config(const struct rue_space *space);
+
 /* Values of --baseline: without baselines, and with the default ones. */
 #define RUE_BASELINE_NONE  "none"
 #define RUE_BASELINE_USUAL "usual"

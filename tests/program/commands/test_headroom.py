@@ -38,6 +38,7 @@ def test_the_loss_is_within_three_points_of_the_truth(rue, batch, workers, limit
     assert document["format"] == "rue.headroom/1" and document["config"]["batch_size"] == batch and document["within"]
     assert abs(row["loss_ratio"] - true_loss(batch, workers)) < 0.03
     assert row["loss_low_ratio"] <= row["loss_ratio"] <= row["loss_high_ratio"] and row["trials"] >= 6
+    assert row["first_batch_ns"] is None, "the runner does not say it"
     assert row["limit"] == limit and not (rue.folder / "rue-out").exists()
 
 
