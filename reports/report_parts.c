@@ -190,9 +190,11 @@ void rue_parts_notes(struct rue_page *page, const struct rue_findings *findings,
                      bool brief)
 {
     if (variant->selection->recommended == RUE_NONE) return;
-    rue_verdict_evidence(page, variant, !rue_findings_is_unsteady(findings));
+    const struct rue_waiting waiting =
+        rue_waiting_find(findings, breakdown, variant, variant->selection->recommended);
+    rue_verdict_evidence(page, variant, &waiting, !rue_findings_is_unsteady(findings));
     rue_page_sentence(page, RUE_LOOK_PLAIN, 2);
-    rue_verdict_waiting(page, findings, breakdown, variant);
+    rue_verdict_waiting(page, variant, &waiting);
     rue_verdict_notes(page, findings, variant, brief);
 }
 

@@ -221,9 +221,10 @@ static const char *name_baseline(const struct rue_variant_findings *variant, con
     return out;
 }
 
-/* "1.31 times as fast as workers = CPUs, 32/4 (95 % CI 1.24 to 1.39). ", or "(measured once). " */
+/* "1.29 of at most 1.31 times as fast as workers = CPUs, 32/4 (95 % CI 1.24 to 1.34). ", or "(measured
+ * once). " At most: `perfect_ratio` times more, with a perfect loader; 0: unknown. */
 static void say_ratio(struct rue_page *page, const struct rue_variant_findings *variant, size_t other,
-                      const struct rue_speedup *gain, const char *baseline)
+                      const struct rue_speedup *gain, double perfect_ratio, const char *baseline)
 {
     const struct rue_ranking_row *rows = variant->selection->rows;
     const struct rue_ranking_row *row = &rows[other], *best = &rows[variant->selection->recommended];
@@ -231,14 +232,17 @@ static void say_ratio(struct rue_page *page, const struct rue_variant_findings *
                         : row->predicted || best->predicted ? ", from short runs"
                                                             : "";
     char times[RUE_UNIT_TEXT_BYTES], interval[RUE_GAIN_BYTES];
-    rue_say(page, "%s" NB "times as fast%s%s", rue_format_times(gain->ratio, times, sizeof times),
-            baseline[0] ? " as " : "", baseline);
+    rue_say(page, "%s" NB, rue_format_times(gain->ratio, times, sizeof times));
+    if (perfect_ratio > 0)
+        rue_say(page, "of at most" NB "%s" NB,
+                rue_format_times(gain->ratio * perfect_ratio, times, sizeof times));
+    rue_say(page, "times as fast%s%s", baseline[0] ? " as " : "", baseline);
     if (variant->goal != RUE_GOAL_TIME) rue_say(page, " in %s", rue_goal_words[variant->goal]);
     rue_say(page, " (%s%s). ", rue_prose_gain_interval(gain, interval), basis);
 }
 
 static void say_baseline(struct rue_page *page, const struct rue_variant_findings *variant,
-                         const struct rue_baseline_row *row, const char *subject)
+                         const struct rue_baseline_row *row, double perfect_ratio, const char *subject)
 {
     const struct rue_baseline_findings *baselines = &variant->baselines;
     bool recommended = row->config == variant->selection->recommended;
@@ -251,32 +255,36 @@ static void say_baseline(struct rue_page *page, const struct rue_variant_finding
         name_baseline(variant, "The best", baselines->found, name);
         const char *judged = rue_prose_judge_gain(&baselines->found_gain); /* "" if measured once */
         rue_say(page, "%s, is %s: it is ", name, judged[0] ? judged : "not proven to be faster");
-        say_ratio(page, variant, baselines->found, &baselines->found_gain, "");
+        say_ratio(page, variant, baselines->found, &baselines->found_gain, 0, "");
     } else if (!(row->gain.ratio > 0)) {
         rue_say(page, "%s was not compared with %s, which was not measured on every model. ", subject, name);
     } else if (rue_speedup_is_proven(&row->gain) || !(row->gain.confidence > 0)) {
         rue_say(page, "%s is ", subject);
-        say_ratio(page, variant, row->config, &row->gain, name);
+        say_ratio(page, variant, row->config, &row->gain, perfect_ratio, name);
     } else {
         bool better =
             rue_selection_is_better(variant->selection, variant->selection->recommended, row->config);
         rue_say(page, "%s %sis %s than %s: it is ", subject, better ? "has less regret, but " : "",
                 rue_prose_judge_gain(&row->gain), name);
-        say_ratio(page, variant, row->config, &row->gain, "");
+        say_ratio(page, variant, row->config, &row->gain, perfect_ratio, "");
     }
 }
 
-static void put_baselines(struct rue_page *page, const struct rue_variant_findings *variant)
+static void put_baselines(struct rue_page *page, const struct rue_variant_findings *variant,
+                          const struct rue_waiting *waiting)
 {
+    bool known = waiting->models == variant->selection->model_count;
     rue_page_sentence(page, RUE_LOOK_PLAIN, 2);
     for (size_t i = 0; i < variant->baselines.count; i++)
-        say_baseline(page, variant, &variant->baselines.rows[i], i ? "It" : "The recommendation");
+        say_baseline(page, variant, &variant->baselines.rows[i], known ? waiting->perfect_ratio : 0,
+                     i ? "It" : "The recommendation");
 }
 
-void rue_verdict_evidence(struct rue_page *page, const struct rue_variant_findings *variant, bool steady)
+void rue_verdict_evidence(struct rue_page *page, const struct rue_variant_findings *variant,
+                          const struct rue_waiting *waiting, bool steady)
 {
     put_missed_repeats(page, variant);
-    if (steady) put_baselines(page, variant);
+    if (steady) put_baselines(page, variant, waiting);
     put_claim(page, variant, steady);
 }
 

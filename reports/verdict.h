@@ -22,10 +22,6 @@ void rue_verdict_why_none(struct rue_page *page, const struct rue_variant_findin
 /* The one configuration for several variants, and its regret on each. */
 void rue_verdict_overall(struct rue_page *page, const struct rue_overall *overall);
 
-/* Below a variant's table, a sentence each: repeats that failed; with `steady`, the gain over baselines; the
- * bound on other configurations. Needs a recommendation. */
-void rue_verdict_evidence(struct rue_page *page, const struct rue_variant_findings *variant, bool steady);
-
 /* The share of the job's time in which models wait for data with a configuration (rue_job_parts_waiting): of
  * the model that waits longest, and the mean. */
 struct rue_waiting {
@@ -34,6 +30,8 @@ struct rue_waiting {
     size_t slowed;  /* models that wait for more than 10 % */
     size_t slowest; /* model that waits longest */
     double most_ratio, mean_ratio;
+    double
+        perfect_ratio; /* how many times as fast a perfect loader would be; geometric mean over the models */
 };
 
 /* (verdict_waiting.c) */
@@ -41,9 +39,14 @@ struct rue_waiting rue_waiting_find(const struct rue_findings *findings,
                                     const struct rue_breakdown *breakdown,
                                     const struct rue_variant_findings *variant, size_t config);
 
-/* Which models wait for data with the recommended configuration. */
-void rue_verdict_waiting(struct rue_page *page, const struct rue_findings *findings,
-                         const struct rue_breakdown *breakdown, const struct rue_variant_findings *variant);
+/* What models wait with the recommended configuration, and what a perfect loader would give. */
+void rue_verdict_waiting(struct rue_page *page, const struct rue_variant_findings *variant,
+                         const struct rue_waiting *waiting);
+
+/* Below a variant's table, a sentence each: repeats that failed; with `steady`, the gain over baselines, of
+ * what a perfect loader would gain; the bound on other configurations. Needs a recommendation. */
+void rue_verdict_evidence(struct rue_page *page, const struct rue_variant_findings *variant,
+                          const struct rue_waiting *waiting, bool steady);
 
 /* Directly below the table: why a configuration ranks above the recommended one. With `brief`, nothing if the
  * evidence about baselines says it. (verdict_notes.c) */
@@ -83,6 +86,10 @@ void rue_verdict_comparison(struct rue_page *page, const struct rue_comparison *
 /* Says `lead`, then for how many models converting pays back, and after how many epochs on average. Says
  * nothing if that is unknown. (verdict_comparison.c) */
 void rue_verdict_payback(struct rue_page *page, const struct rue_comparison *comparison, const char *lead);
+
+/* Whether models sleep, on which device they were measured, and whether the machine is simulated; nothing if
+ * all is real. (verdict_notes.c) */
+void rue_verdict_simulated(struct rue_page *page, const struct rue_findings *findings);
 
 /* At the end, a sentence each: changes of the machine; what regret is, and with `bounds` what a point is;
  * what was simulated. (verdict_notes.c) */

@@ -355,25 +355,25 @@ static void say_regret(struct rue_page *page, bool bounds)
                       "the recommended configuration.");
 }
 
-static void say_simulated(struct rue_page *page, const struct rue_findings *findings)
+void rue_verdict_simulated(struct rue_page *page, const struct rue_findings *findings)
 {
     const char *device = findings->runner.consumer;
     bool slept = false;
     for (size_t v = 0; v < findings->variant_count; v++) slept |= findings->variants[v].trials.meant_ns > 0;
     if (slept && device[0])
-        rue_say(page, "Models of the catalogue are simulated: they sleep as long as they take on %s. ",
+        rue_say(page, "Models of the catalogue are simulated: they sleep as long as they take on %s.",
                 device);
     else if (slept)
-        rue_say(
-            page,
-            "Models of the catalogue are simulated: each sleeps as long as its name says a batch takes. ");
+        rue_say(page,
+                "Models of the catalogue are simulated: each sleeps as long as its name says a batch takes.");
     else if (device[0])
-        rue_say(page, "Model times are those of %s. ", device);
+        rue_say(page, "Model times are those of %s.", device);
     bool imported = strcmp(findings->runner.measured_with, "imported") == 0;
+    const char *blank = slept || device[0] ? " " : "";
     if (imported || (findings->variant_count && findings->variants[0].replayed.table_s > 0))
-        rue_say(page, "The times are those of a table, so their machine and loader are not known. ");
+        rue_say(page, "%sThe times are those of a table, so their machine and loader are not known.", blank);
     else if (findings->runner.virtual_clock)
-        rue_say(page, "The times are those of a simulated machine. ");
+        rue_say(page, "%sThe times are those of a simulated machine.", blank);
 }
 
 static void say_crop(struct rue_page *page, const struct rue_findings *findings)
@@ -422,7 +422,8 @@ static void say_dropped_nodes(struct rue_page *page, const struct rue_findings *
 
 void rue_verdict_background(struct rue_page *page, const struct rue_findings *findings, bool bounds)
 {
-    static void (*const notes[])(struct rue_page *, const struct rue_findings *) = {say_simulated, say_crop};
+    static void (*const notes[])(struct rue_page *, const struct rue_findings *) = {rue_verdict_simulated,
+                                                                                    say_crop};
     rue_page_sentence(page, RUE_LOOK_PLAIN, 0);
     say_contention(page, findings);
     rue_page_sentence(page, RUE_LOOK_PLAIN, 0);

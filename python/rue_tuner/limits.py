@@ -1,7 +1,6 @@
 """Whether loading limits a job: headroom() measures it, and watch() looks at a loop as it is."""
 import contextlib
 import cProfile
-import functools
 import json
 import os
 import pstats
@@ -13,9 +12,10 @@ from .gpu_clock import GpuClock
 from .machine import now
 from .serve import Runner
 from .study import check_caller, failure, model_words, perform, prepare
-from .subjects import Factory
+from .subjects import FACTORY_ADVICE, Factory
 
 PROFILE_NS, SMALL_SHARE = 2 * 10**9, 0.05
+WATCH_ADVICE = "run your own loop over rue.watch(loader) instead"
 LATE_NS = 10**6  # a batch that comes later was not ready
 
 
@@ -100,13 +100,17 @@ def headroom(
     """
     check_caller()
     models = {getattr(step, "__name__", "step"): step} if callable(step) else step
-    subject, steps = prepare(loader, models, images, epochs, None, count)
+    try:
+        subject, steps = prepare(loader, models, images, epochs, None, count)
+    except TypeError as error:
+        raise TypeError(as_arguments(str(error))) from None
     if isinstance(subject, Factory):
         raise TypeError("headroom measures a loader as it is, not a factory: give headroom(make_loader(32, 4), step)")
     subject.keep_as_it_is()
     runner = Runner(subject, steps)
 
-    reword = functools.partial(keywords.for_python, keeps=False)
+    def reword(text):
+        return as_arguments(keywords.for_python(text, keeps=False))
 
     def words():
         values = {name: values[0] for name, values in subject.searched().items() if name in subject.space}
@@ -127,6 +131,11 @@ def headroom(
     if not quiet:
         print(result)
     return result
+
+
+def as_arguments(text):
+    """What is said of tune()'s arguments, with those of headroom()."""
+    return re.sub(r"\bmodels(?=: |=)", "step", text).replace(FACTORY_ADVICE, WATCH_ADVICE)
 
 
 class Watch:

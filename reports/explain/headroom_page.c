@@ -146,14 +146,15 @@ static void put_rows(struct rue_page *page, const struct rue_headroom *headroom)
 
 void rue_headroom_put(struct rue_page *page, const struct rue_headroom *headroom)
 {
-    const struct rue_findings findings = {.changes = headroom->changes};
     const struct rue_headroom_row *worst = rue_headroom_worst(headroom);
     if (!worst) return;
     say_loss(page, headroom, worst);
     say_limit(page, headroom, worst);
     say_settings(page, headroom, worst);
     rue_page_sentence(page, RUE_LOOK_PLAIN, 0);
-    rue_verdict_confidence(page, &findings);
+    rue_verdict_confidence(page, &headroom->findings);
+    rue_page_sentence(page, RUE_LOOK_DIM, 0);
+    rue_verdict_simulated(page, &headroom->findings);
     if (headroom->row_count < 2) return;
     rue_page_gap(page);
     put_rows(page, headroom);
@@ -161,7 +162,6 @@ void rue_headroom_put(struct rue_page *page, const struct rue_headroom *headroom
 
 json_t *rue_headroom_json(const struct rue_headroom *headroom)
 {
-    const struct rue_findings findings = {.changes = headroom->changes};
     const struct rue_headroom_row *worst = rue_headroom_worst(headroom);
     struct rue_page page = {0}, rows = {0};
     rue_headroom_put(&page, headroom);
@@ -171,9 +171,9 @@ json_t *rue_headroom_json(const struct rue_headroom *headroom)
     bool within = isnan(headroom->max_loss_ratio) ||
                   (worst && rue_headroom_loss(worst->gain.ratio) <= headroom->max_loss_ratio);
     return rue_json_make("format:t config:o images:n cpus:n max_loss_ratio:r within:b low_confidence:b "
-                         "worst_model:T models:o sentences:o",
+                         "consumer:T worst_model:T models:o sentences:o",
                          "rue.headroom/1", rue_json_config(&headroom->config, false), headroom->images,
                          (uint64_t)headroom->cpus, headroom->max_loss_ratio, within,
-                         rue_findings_is_doubtful(&findings), worst ? worst->model : "",
-                         rue_page_json_table(&rows), sentences);
+                         rue_findings_is_doubtful(&headroom->findings), headroom->findings.runner.consumer,
+                         worst ? worst->model : "", rue_page_json_table(&rows), sentences);
 }

@@ -37,7 +37,8 @@ struct rue_headroom_row {
 };
 
 struct rue_headroom {
-    struct rue_change_findings changes; /* what disturbed the machine, without lists */
+    struct rue_findings findings;        /* the runner, and what disturbed the machine, without lists */
+    struct rue_variant_findings variant; /* the only one of the findings: its trials */
     struct rue_config config;
     uint64_t images; /* of an epoch */
     int cpus;        /* usable */

@@ -99,6 +99,16 @@ def test_a_factory_and_a_step_that_fails():
         rue.headroom(DataLoader(Slow(0), batch_size=8), fails, budget="2s", quiet=True)
 
 
+@pytest.mark.parametrize("loader, step, words", [
+    ([1, 2], quick_step, "there is no DataLoader in a list: run your own loop over rue.watch(loader) instead"),
+    (DataLoader(Slow(0), batch_size=8), 5, "step: 5 is not a name or a dict"),
+])
+def test_errors_name_the_arguments_of_headroom(loader, step, words):
+    with pytest.raises(TypeError) as caught:
+        rue.headroom(loader, step)
+    assert str(caught.value).startswith(words)
+
+
 @pytest.fixture(scope="module")
 def photos(program, tmp_path_factory):
     folder = tmp_path_factory.mktemp("few") / "photos"

@@ -43,7 +43,7 @@ static rue_status show(const struct rue_headroom *headroom, bool json, rue_error
     struct rue_page page = {0};
     if (json) return rue_json_write(rue_headroom_json(headroom), stdout, error);
     rue_headroom_put(&page, headroom);
-    return rue_terminal_show(&page, 0, error);
+    return rue_terminal_show(&page, RUE_TABLE_COLUMNS, error);
 }
 
 /* Fails if loading costs more than the limit. */

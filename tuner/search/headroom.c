@@ -3,10 +3,12 @@
 #include <math.h>
 #include <string.h>
 
+#include "causes.h"
 #include "flight.h"
 #include "interrupt.h"
 #include "job_time.h"
 #include "knob_list.h"
+#include "study_outcome.h"
 #include "study_space.h"
 #include "trial_failures.h"
 
@@ -40,6 +42,7 @@ rue_status rue_headroom_config(const struct rue_study_setup *setup, struct rue_c
 struct model {
     const struct rue_study_setup *setup;
     struct rue_study_ledger *ledger;
+    struct rue_variant_findings *found; /* counts trials */
     const struct rue_config *config;
     size_t index;
     uint64_t end_ns;           /* of its share of the budget */
@@ -109,6 +112,7 @@ static rue_status measure_loader(struct model *model, rue_error *error)
     if (status != RUE_OK) return status;
     const struct rue_trial_result *result = &flight.result;
     double time_ns = (double)result->end_to_end_ns;
+    rue_findings_count_trial(model->found, result);
     model->epoch_ns = rue_job_time_ns(result, job_images(model), model->setup->goal.loader.workload.drop_last,
                                       &model->predicted);
     model->sums[SUM_FIRST] += result->first_batch_ns == RUE_ABSENT ? NAN : (double)result->first_batch_ns;
@@ -227,7 +231,7 @@ rue_status rue_headroom_measure(struct rue_study *study, const struct rue_config
     for (size_t m = 0; m < setup->model_count; m++)
         if (strcmp(setup->models[m].name, "none") == 0)
             return rue_fail(error, RUE_USAGE,
-                            "--model none has no steps, so loading is all of an epoch: name a model");
+                            "the model none has no steps, so loading is all of an epoch: name another model");
     if (!hello->measures[RUE_COMPUTE] || !hello->measures[RUE_JOINT])
         return rue_fail(error, RUE_USAGE,
                         "the runner %s cannot measure the steps alone, so their time is unknown",
@@ -235,18 +239,24 @@ rue_status rue_headroom_measure(struct rue_study *study, const struct rue_config
     out->config = *config;
     out->images = setup->variants[0].job_images;
     out->cpus = rue_study_usable_cpus(hello);
-    out->changes = study->outcome.changes;
+    out->findings = (struct rue_findings){
+        .changes = study->outcome.changes, .variants = &out->variant, .variant_count = 1};
+    rue_study_describe_runner(setup, &out->findings.runner);
     for (size_t m = 0; status == RUE_OK && m < setup->model_count; m++) {
         uint64_t spent_ns = rue_study_spent_ns(setup, &study->ledger),
                  budget_ns = setup->goal.search.budget.time_ns;
         uint64_t left_ns = budget_ns > spent_ns ? budget_ns - spent_ns : 0;
         struct model model = {.setup = setup,
                               .ledger = &study->ledger,
+                              .found = &out->variant,
                               .config = config,
                               .index = m,
                               .end_ns = spent_ns + left_ns / (setup->model_count - m)};
         status = measure_model(&model, error);
         if (status == RUE_OK) out->rows[out->row_count++] = summarise(&model, out);
     }
+    if (status == RUE_OK)
+        status =
+            rue_causes_check_idle(setup, "after the last trial", out->findings.changes.busy_after, error);
     return status;
 }

@@ -351,8 +351,9 @@ static rue_status choose_runner_data(struct rue_study_setup *setup, rue_error *e
 {
     const struct rue_hello *hello = rue_study_hello(setup);
     if (!hello->variant_count)
-        return rue_fail(error, RUE_USAGE, "give the data to tune for, such as a folder: %s tune DATA",
-                        rue_program_name());
+        return rue_fail(
+            error, RUE_USAGE,
+            "DATA is missing: give a folder of images, an archive or a database as the first argument");
     size_t checked = find_checked_variant(hello, setup->goal.search.checked);
     for (size_t i = 0; i < hello->variant_count; i++) {
         if (!setup->goal.data.modes[hello->variants[i].mode] || (checked != RUE_NONE && i != checked))

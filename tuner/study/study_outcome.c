@@ -70,7 +70,7 @@ static void describe_consumer(const struct rue_study_setup *setup, char *out, si
     snprintf(out, bytes, "%s", device ? device : "");
 }
 
-static void describe_runner(const struct rue_study_setup *setup, struct rue_runner_findings *out)
+void rue_study_describe_runner(const struct rue_study_setup *setup, struct rue_runner_findings *out)
 {
     const struct rue_hello *hello = rue_study_hello(setup);
     COPY(out->measured_with, hello->loader);
@@ -86,7 +86,7 @@ static rue_status note_run(const struct rue_study_setup *setup, struct rue_study
 {
     struct rue_findings so_far = {
         .run.rue_version = RUE_VERSION, .run.partial = true, .run.partial_reason = "under way"};
-    describe_runner(setup, &so_far.runner);
+    rue_study_describe_runner(setup, &so_far.runner);
     so_far.variants = calloc(setup->variant_count, sizeof *so_far.variants);
     if (!so_far.variants) return rue_fail_memory(error, "findings", sizeof *so_far.variants);
     while (so_far.variant_count < setup->variant_count) {
@@ -373,7 +373,7 @@ static void fill_provenance(struct rue_study *study, struct rue_findings *out)
     const char *name = strrchr(study->setup.place.folder, '/');
     COPY(out->study, name && name[1] ? name + 1 : study->setup.place.folder);
     COPY(out->folder, study->setup.place.folder);
-    describe_runner(&study->setup, &out->runner);
+    rue_study_describe_runner(&study->setup, &out->runner);
     COPY(out->run.rue_version, RUE_VERSION);
     COPY(out->machine.cpu, machine.cpu);
     COPY(out->machine.kernel, machine.kernel);

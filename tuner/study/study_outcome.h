@@ -35,6 +35,9 @@ rue_status rue_study_note_change(struct rue_study_ledger *ledger, const struct r
 rue_status rue_study_note_dropped(struct rue_study_ledger *ledger, const struct rue_dropped_node *node,
                                   rue_error *error) RUE_MUST_CHECK;
 
+/* The runner that measures, and the device of its models. */
+void rue_study_describe_runner(const struct rue_study_setup *setup, struct rue_runner_findings *out);
+
 /* Applies the rules to a variant, and compares the recommendation with the baselines. The caller closes
  * `*out`. RUE_MEMORY. */
 rue_status rue_study_select(const struct rue_study *study, size_t variant, struct rue_selection **out,

@@ -120,7 +120,7 @@ WRONG = {
     "runner_word": (["runner", "x"], ["one argument too many: 'x' (usage: rue runner)"]),
     "version_near": (["--versio"], ["unknown option --versio: did you mean '--version'?"]),
     "option_first": (["--budget", "5m"], ["unknown option --budget; give a command first"]),
-    "no_data": (["tune"], ["give the data to tune for", "rue tune DATA"]),
+    "no_data": (["tune"], ["rue tune: DATA is missing", "give a folder of images"]),
     "compare_one": (["compare", "a"], ["OTHER... is missing", "rue compare A OTHER..."]),
     "too_many": (["tune", *"abcdefghijklmnopq"], ["one argument too many: 'q'", "rue tune [DATA...]"]),
     "budget": (["tune", ".", "--budget", "soon"], ["--budget: 'soon' is not a time such as 2m"]),

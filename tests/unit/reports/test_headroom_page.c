@@ -62,6 +62,19 @@ Test(headroom_page, the_loss_and_its_interval_are_said)
     assert_says("Loading costs 0 % of an epoch: a perfect loader would be 1.00 times as fast.");
 }
 
+Test(headroom_page, what_was_simulated_and_when_it_was_busy_is_said)
+{
+    begin(RUE_LIMIT_CPUS);
+    headroom.findings = (struct rue_findings){.variants = &headroom.variant,
+                                              .variant_count = 1,
+                                              .runner.consumer = "an NVIDIA RTX A5000",
+                                              .changes.busy_after = "other processes used 1.0 CPUs"};
+    headroom.variant.trials.meant_ns = 1e9;
+    assert_says("the machine was busy: after the last trial, other processes used 1.0 CPUs.");
+    assert_says(
+        "Models of the catalogue are simulated: they sleep as long as they take on an NVIDIA RTX A5000.");
+}
+
 Test(headroom_page, each_limit_has_its_advice)
 {
     static const char *const words[RUE_LIMIT_COUNT] = {

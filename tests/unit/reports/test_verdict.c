@@ -40,10 +40,11 @@ static const char *above_text(const struct rue_variant_findings *variant, bool b
     return page_text(&page);
 }
 
-static const char *evidence_text(const struct rue_variant_findings *variant)
+static const char *evidence_text(const struct rue_variant_findings *variant,
+                                 const struct rue_waiting *waiting)
 {
     struct rue_page page = {0};
-    rue_verdict_evidence(&page, variant, true);
+    rue_verdict_evidence(&page, variant, waiting, true);
     return page_text(&page);
 }
 
@@ -75,7 +76,10 @@ static const char *waiting_text(const struct fixture *fixture)
     struct rue_breakdown *breakdown;
     cr_assert_eq(rue_breakdown_open(&fixture->findings, &breakdown, NULL), RUE_OK);
     rue_page_sentence(&page, RUE_LOOK_PLAIN, 0);
-    rue_verdict_waiting(&page, &fixture->findings, breakdown, &fixture->variants[0]);
+    const struct rue_variant_findings *variant = &fixture->variants[0];
+    const struct rue_waiting waiting =
+        rue_waiting_find(&fixture->findings, breakdown, variant, variant->selection->recommended);
+    rue_verdict_waiting(&page, variant, &waiting);
     rue_breakdown_close(breakdown);
     return page_text(&page);
 }
@@ -246,7 +250,7 @@ Test(verdict, a_bound_is_rounded_up)
     variant->claim.confidence = 0.95;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         variant->claim.bound_ratio = cases[i].bound_ratio;
-        const char *plain = evidence_text(&fixture.variants[0]);
+        const char *plain = evidence_text(&fixture.variants[0], &(struct rue_waiting){0});
         cr_assert(strstr(plain, cases[i].words), "%g: %s", cases[i].bound_ratio, plain);
     }
     fixture_close(&fixture);
@@ -405,7 +409,29 @@ Test(verdict, waiting_is_what_is_neither_computing_nor_copying)
     cr_expect_str_eq(waiting_text(&fixture), "", "one model is unknown");
     add_trial(&fixture, "mobilenet_v3_small", 6.6, 11);
     cr_expect_str_eq(waiting_text(&fixture),
-                     "Loading slows down 2 of 3 models: resnet18 waits for data 50 % of the time.");
+                     "Loading slows down 2 of 3 models: resnet18 waits for data 50 % of the time. "
+                     "A perfect loader would be 1.52 times as fast.");
+    fixture_close(&fixture);
+}
+
+Test(verdict, a_gain_is_said_beside_that_of_a_perfect_loader)
+{
+    struct fixture fixture;
+    fixture_open_plain(&fixture);
+    struct rue_variant_findings *variant = &fixture.variants[0];
+    const struct rue_waiting known = {.models = 3, .perfect_ratio = 1.02},
+                             part = {.models = 2, .perfect_ratio = 1.02};
+    variant->baselines = (struct rue_baseline_findings){
+        .rows = {{.name = "workers = CPUs", .config = 1, .gain = {0.95, 1.29, 1.24, 1.34}}},
+        .count = 1,
+        .found = variant->selection->recommended};
+    const char *said = evidence_text(variant, &known);
+    cr_expect(strstr(said, "The recommendation is 1.29 of at most 1.32 times as fast as workers = CPUs, 32/4 "
+                           "(95 % CI 1.24 to 1.34"),
+              "%s", said);
+    said = evidence_text(variant, &part);
+    cr_expect(strstr(said, "The recommendation is 1.29 times as fast"), "some models' waiting is unknown: %s",
+              said);
     fixture_close(&fixture);
 }
 
@@ -417,7 +443,8 @@ Test(verdict, waiting_is_a_share_of_the_corrected_time)
     add_trial(&fixture, "resnet18", 6, 24); /* the cell says 12 s */
     add_trial(&fixture, "mobilenet_v3_small", 10.5, 11);
     cr_expect_str_eq(waiting_text(&fixture),
-                     "Loading slows down 1 of 3 models: resnet18 waits for data 50 % of the time.");
+                     "Loading slows down 1 of 3 models: resnet18 waits for data 50 % of the time. "
+                     "A perfect loader would be 1.30 times as fast.");
     fixture_close(&fixture);
 }
 

@@ -299,7 +299,7 @@ Test(study, more_models_than_a_study_can_have_are_refused)
 Test(study, a_runner_without_suitable_data_asks_for_some)
 {
     served.hello = "{\"variants\":[]}";
-    study_refuse(RUE_USAGE, "give the data to tune for, such as a folder");
+    study_refuse(RUE_USAGE, "DATA is missing: give a folder of images");
     served.hello = NULL;
     goal.data.modes[RUE_RAW] = false;
     study_refuse(RUE_USAGE, "the runner served 1.0 has no data of the mode given with --mode");
