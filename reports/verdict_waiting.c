@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "objective.h"
 #include "prose.h"
 #include "units.h"
 #include "verdict.h"
@@ -14,7 +15,8 @@ struct rue_waiting rue_waiting_find(const struct rue_findings *findings,
 {
     const double slow_ratio = 0.1;
     struct rue_waiting waiting = {.most_ratio = -INFINITY};
-    double sum_ratio = 0, sum_log = 0;
+    const double *weights = variant->selection->weights;
+    double sum_ratio = 0, sum_log = 0, sum_weight = 0;
     for (size_t m = 0; m < variant->selection->model_count && config != RUE_NONE; m++) {
         struct rue_job_parts parts = rue_job_parts_find(findings, breakdown, variant, m, config);
         double ratio = rue_job_parts_waiting(&parts);
@@ -24,11 +26,13 @@ struct rue_waiting rue_waiting_find(const struct rue_findings *findings,
         waiting.predicted |= parts.basis == RUE_PARTS_PREDICTED;
         waiting.slowed += ratio > slow_ratio;
         sum_ratio += ratio;
-        sum_log -= log1p(-ratio);
+        double weight = rue_objective_weight(weights, m);
+        sum_log -= weight * log1p(-ratio);
+        sum_weight += weight;
         if (ratio > waiting.most_ratio) waiting.most_ratio = ratio, waiting.slowest = m;
     }
     waiting.mean_ratio = sum_ratio / (double)waiting.models;
-    waiting.perfect_ratio = exp(sum_log / (double)waiting.models);
+    waiting.perfect_ratio = exp(sum_log / sum_weight);
     return waiting;
 }
 
