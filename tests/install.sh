@@ -4,7 +4,7 @@
 #   tools  from PyPI into build/tools: zarr 3, what checks python/ and manifests, and what makes wheels
 #   peers  from PyPI into build/peers: libraries with loaders and training loops of their own
 #   bare   Debian's packages that make bare systems and containers, for packaging/release.sh --check
-# What is installed already takes no time. Tests of what cannot be had are skipped.
+# What is installed already takes no time; a changed list is installed anew. Tests of what cannot be had are skipped.
 set -uo pipefail
 
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -21,12 +21,13 @@ install_apt() {
 
 # install_environment NAME [OPTION...]: makes build/NAME with what fill_NAME installs there; OPTIONs are for venv.
 install_environment() {
-    local name=$1
+    local name=$1 contents
     shift
-    [ ! -e "build/$name/complete" ] || return 0
+    contents=$(declare -f "fill_$name")
+    [ "$(cat "build/$name/complete" 2>/dev/null)" != "$contents" ] || return 0
     rm -rf "build/$name"
     if { /usr/bin/python3 -m venv "$@" "build/$name" && "fill_$name"; } >"build/$name.log" 2>&1; then
-        touch "build/$name/complete"
+        echo "$contents" >"build/$name/complete"
     else
         echo "build/$name cannot be had (build/$name.log): its tests are skipped."
     fi
