@@ -93,6 +93,7 @@ static rue_status run_headroom(const struct rue_options *options, rue_error *err
     status = rue_study_open(&goal, &progress, &study, error);
     if (status == RUE_OK) status = measure_and_show(study, options, error);
     rue_study_close(study);
+    status = rue_subject_advise(status, &goal, error);
     rue_progress_close(&progress);
     return status;
 }

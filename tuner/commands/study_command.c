@@ -3,7 +3,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "data_advice.h"
 #include "plan.h"
 #include "plan_text.h"
 #include "subject_options.h"
@@ -108,8 +107,7 @@ rue_status rue_study_command_run(const struct rue_study_goal *goal, const struct
     if (status == RUE_OK) show_plan(study, options);
     if (status == RUE_OK && !goal->output.dry_run) status = perform(study, options, error);
     rue_study_close(study);
-    for (size_t i = 0; i < goal->data.count && rue_runner_address_is_own(&goal->loader.runner); i++)
-        status = rue_data_advise(status, goal->data.paths[i], error);
+    status = rue_subject_advise(status, goal, error);
     rue_progress_close(&progress);
     return status;
 }

@@ -1,5 +1,6 @@
 #include "subject_options.h"
 
+#include "data_advice.h"
 #include "data_options.h"
 #include "deployment_options.h"
 
@@ -20,4 +21,11 @@ rue_status rue_subject_options_read(const struct rue_options *options, struct ru
     if (status == RUE_OK) status = rue_knob_choices_read(options, &goal->space.knobs, error);
     if (status == RUE_OK) status = rue_workload_settle(options, &goal->loader.workload, error);
     return status == RUE_OK ? rue_data_options_keys(options, &goal->data.keys, error) : status;
+}
+
+rue_status rue_subject_advise(rue_status status, const struct rue_study_goal *goal, rue_error *error)
+{
+    for (size_t i = 0; i < goal->data.count && rue_runner_address_is_own(&goal->loader.runner); i++)
+        status = rue_data_advise(status, goal->data.paths[i], error);
+    return status;
 }

@@ -9,4 +9,8 @@
 rue_status rue_subject_options_read(const struct rue_options *options, struct rue_study_goal *goal,
                                     rue_error *error) RUE_MUST_CHECK;
 
+/* Returns `status`. If it is that of data which rue's own loader cannot read, `error` may become advice, as
+ * of rue_data_advise. */
+rue_status rue_subject_advise(rue_status status, const struct rue_study_goal *goal, rue_error *error);
+
 #endif

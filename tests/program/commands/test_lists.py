@@ -20,6 +20,7 @@ def test_values_that_spaces_separate_are_not_data(rue, words, said):
 
 
 def test_a_model_behind_a_space_is_not_data(rue):
+    expect_failure(rue("headroom", "vit_b_16"), 3, "vit_b_16 is a model, not data")
     expect_failure(rue("tune", "--model", "resnet18", "vit_b_16"), 3, "vit_b_16 is a model, not data: separate models by commas, --model A,vit_b_16")
 
 
