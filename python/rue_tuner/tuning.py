@@ -67,6 +67,7 @@ def tune(
         keywords.check(options)
         check_processes(against, isolate)
         subject, steps = prepare(loader, models, images, epochs, space, count, against)
+        subject.limit_workers(options.get("max_workers"))
     except Exception as error:
         if world_size() > 1:
             with contextlib.suppress(TuneError):

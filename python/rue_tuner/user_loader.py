@@ -126,6 +126,12 @@ class UserLoader(Subject):
         """The number of workers with which the loader is examined."""
         return min(self.space["num_workers"])
 
+    def limit_workers(self, most):
+        """Leaves out numbers of workers above `most`, where the caller did not choose them: a number, or its text."""
+        if "num_workers" not in self.requested and str(most).isdigit():
+            found = self.space["num_workers"]
+            self.space["num_workers"] = [workers for workers in found if workers <= int(most)] or found
+
     def searched(self):
         """The knobs that a study searches, and their values as options write them."""
         asked = {name: self.space[name] for name in self.own if name in self.space}

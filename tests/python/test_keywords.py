@@ -66,6 +66,13 @@ def test_an_error_names_the_argument(arguments, said, capfd):
     assert said in str(caught.value) and not re.search("--[a-z]", str(caught.value) + capfd.readouterr().err)
 
 
+@pytest.mark.parametrize("most, searched", [(1, {0, 1}), ("0", {0})])
+def test_max_workers_limits_what_is_searched(most, searched):
+    loader = DataLoader(Squares(16), batch_size=8, num_workers=2)
+    result = rue.tune(loader, ["resnet18@h100"], strategy="grid", max_workers=most, quiet=True)
+    assert {row["num_workers"] for row in result.rows} == searched
+
+
 def test_the_report_names_the_argument():
     result = rue.tune(DataLoader(Squares(), batch_size=8), **{**SMALL, "strategy": "grid", "space": dict(num_workers=[0, 1])})
     said = " ".join(result.report.split())

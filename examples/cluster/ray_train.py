@@ -1,0 +1,86 @@
+#!/usr/bin/env python3
+"""Ray Train: one worker tunes the DataLoader, then all workers train with what it found. Tried with Ray 2.60.
+
+    python3 ray_train.py /data/photos /results --workers 8 --cpus 4 --gpu
+
+All nodes need the data, the folder of results, and Python with rue_tuner, PyTorch and ray[train]. If it runs again, it continues the
+study.
+"""
+import argparse
+import os
+
+import ray.train
+import rue_tuner as rue
+import torch
+from ray.train.torch import TorchTrainer, get_device, prepare_model
+from torch.utils.data import DataLoader
+from torch.utils.data.distributed import DistributedSampler
+from torchvision import datasets, models, transforms
+
+transform = transforms.Compose([transforms.RandomResizedCrop(224), transforms.RandomHorizontalFlip(), transforms.ToTensor(),
+                                transforms.Normalize((0.485, 0.456, 0.406), (0.229, 0.224, 0.225))])
+
+
+def make_loader(job, **knobs):
+    """Loads the share of one of the workers that train. A worker that tunes alone has rank 0."""
+    data = datasets.ImageFolder(job["photos"], transform)
+    sampler = DistributedSampler(data, num_replicas=job["workers"], rank=ray.train.get_context().get_world_rank())
+    return DataLoader(data, sampler=sampler, **knobs)
+
+
+def make_step():
+    device = get_device()
+    model = prepare_model(models.squeezenet1_1())
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+
+    def step(batch):
+        images, labels = (part.to(device, non_blocking=True) for part in batch)
+        loss = torch.nn.functional.cross_entropy(model(images), labels)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        return loss
+    return step
+
+
+def tune(job):
+    """The configuration, also if it is only the best guess. Ray binds a worker to no CPUs, so its share limits the search."""
+    return rue.tune(make_loader(job, batch_size=32), {"train": make_step()}, space={"batch_size": [32, 64]}, max_workers=job["cpus"],
+                    budget=job["budget"], out=os.path.join(job["results"], f"tuned-{job['workers']}"), strict=False).dataloader_kwargs
+
+
+def train(job):
+    loader, step = make_loader(job, **job["loader"]), make_step()
+    for epoch in range(job["epochs"]):
+        loader.sampler.set_epoch(epoch)
+        for batch in loader:
+            loss = step(batch)
+        ray.train.report({"epoch": epoch, "loss": loss.item()})
+    return f"epoch {epoch}: loss {loss.item():.3f} on {job['workers']} workers, {len(loader)} batches each, with {job['loader']}"
+
+
+def main():
+    parser = argparse.ArgumentParser(description="Tunes a DataLoader on one worker of Ray Train, then trains on all.")
+    parser.add_argument("photos", help="a folder of images in sub-folders")
+    parser.add_argument("results", help="a folder for the study and for what Ray writes")
+    parser.add_argument("--workers", type=int, default=2, help="that train [2]")
+    parser.add_argument("--cpus", type=int, default=1, help="of each worker [1]")
+    parser.add_argument("--gpu", action="store_true", help="each worker has a GPU")
+    parser.add_argument("--together", action="store_true", help="all workers make each trial together, as they share nodes and storage")
+    parser.add_argument("--budget", default="10m", help="time for the search [10m]")
+    parser.add_argument("--epochs", type=int, default=1, help="of the training [1]")
+    job = vars(parser.parse_args())
+    job.update(photos=os.path.abspath(job["photos"]), results=os.path.abspath(job["results"]))
+
+    def run(function, workers, **more):
+        """What the function returns on rank 0. Each of the workers gets the same job."""
+        scaling = ray.train.ScalingConfig(num_workers=workers, use_gpu=job["gpu"], resources_per_worker={"CPU": job["cpus"]})
+        return TorchTrainer(function, train_loop_config={**job, **more}, scaling_config=scaling,
+                            run_config=ray.train.RunConfig(storage_path=job["results"])).fit().return_value
+
+    found = run(tune, job["workers"] if job["together"] else 1)
+    print(run(train, job["workers"], loader=found))
+
+
+if __name__ == "__main__":
+    main()
