@@ -46,7 +46,7 @@ fill_peers() {
     timeout 600 build/peers/bin/pip install -q -c <(echo "torch==$torch") 'numpy<2' 'pyarrow<20' webdataset 'timm<1.1' \
         'pytorch-lightning==2.1.4' 'transformers==4.36.2' 'accelerate<0.30' 'jax<0.5' 'datasets<4' pandas \
         'monai<1.4' torch_geometric 'dgl<2' matplotlib rich addict termcolor yapf threadpoolctl 'opencv-python-headless<4.12' \
-        hydra-core mlflow-skinny wandb tensorboard &&
+        hydra-core mlflow-skinny wandb tensorboard 'ray[train]<2.61' &&
         timeout 600 build/peers/bin/pip install -q --no-deps mmengine ultralytics batchgenerators 'fastai<2.8' 'fastcore<1.8' 'fastprogress<1.1'
 }
 

@@ -78,7 +78,7 @@ run_programs() {
 
 # Tests with the libraries of build/peers.
 peer_tests=(tests/python/test_peers.py tests/python/test_reach.py tests/python/test_loader_frameworks.py
-            tests/python/test_tracking.py tests/python/test_lightning.py)
+            tests/python/test_tracking.py tests/python/test_lightning.py tests/python/test_ray.py)
 
 # run_pytest LOG PYTHON WORD...
 run_pytest() {

@@ -22,7 +22,7 @@ transform = transforms.Compose([transforms.RandomResizedCrop(224), transforms.Ra
 
 
 def make_loader(job, **knobs):
-    """Loads the share of one of the workers that train. A worker that tunes alone has rank 0."""
+    """Loads the share of one of the workers that train. A worker that tunes alone is rank 0."""
     data = datasets.ImageFolder(job["photos"], transform)
     sampler = DistributedSampler(data, num_replicas=job["workers"], rank=ray.train.get_context().get_world_rank())
     return DataLoader(data, sampler=sampler, **knobs)
@@ -44,9 +44,12 @@ def make_step():
 
 
 def tune(job):
-    """The configuration, also if it is only the best guess. Ray binds a worker to no CPUs, so its share limits the search."""
-    return rue.tune(make_loader(job, batch_size=32), {"train": make_step()}, space={"batch_size": [32, 64]}, max_workers=job["cpus"],
-                    budget=job["budget"], out=os.path.join(job["results"], f"tuned-{job['workers']}"), strict=False).dataloader_kwargs
+    """What to give the DataLoader; if the study is not decided, the best guess. Ray does not bind workers to CPUs: a worker that tunes
+    sees all CPUs of its node. So the search is limited to those of one worker."""
+    study = os.path.join(job["results"], "tuned-together" if job["together"] else "tuned")
+    result = rue.tune(make_loader(job, batch_size=job["batch_size"]), {"train": make_step()}, budget=job["budget"],
+                      max_workers=job["cpus"], out=study, strict=False)
+    return result.dataloader_kwargs
 
 
 def train(job):
@@ -65,21 +68,22 @@ def main():
     parser.add_argument("results", help="a folder for the study and for what Ray writes")
     parser.add_argument("--workers", type=int, default=2, help="that train [2]")
     parser.add_argument("--cpus", type=int, default=1, help="of each worker [1]")
+    parser.add_argument("--batch-size", type=int, default=32, help="of each worker [32]")
     parser.add_argument("--gpu", action="store_true", help="each worker has a GPU")
-    parser.add_argument("--together", action="store_true", help="all workers make each trial together, as they share nodes and storage")
+    parser.add_argument("--together", action="store_true", help="tune on all workers: they make each trial together")
     parser.add_argument("--budget", default="10m", help="time for the search [10m]")
     parser.add_argument("--epochs", type=int, default=1, help="of the training [1]")
     job = vars(parser.parse_args())
     job.update(photos=os.path.abspath(job["photos"]), results=os.path.abspath(job["results"]))
 
     def run(function, workers, **more):
-        """What the function returns on rank 0. Each of the workers gets the same job."""
+        """Calls the function on each of the workers. Returns what it returns on rank 0."""
         scaling = ray.train.ScalingConfig(num_workers=workers, use_gpu=job["gpu"], resources_per_worker={"CPU": job["cpus"]})
         return TorchTrainer(function, train_loop_config={**job, **more}, scaling_config=scaling,
                             run_config=ray.train.RunConfig(storage_path=job["results"])).fit().return_value
 
     found = run(tune, job["workers"] if job["together"] else 1)
-    print(run(train, job["workers"], loader=found))
+    print(run(train, job["workers"], loader=found))  # Ray gives it to all of them
 
 
 if __name__ == "__main__":
