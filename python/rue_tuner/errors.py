@@ -9,7 +9,7 @@ RAISED = re.compile(r"[\w.]+(Error|Exception|Refused|Exit|Interrupt|Iteration)\b
 
 
 class LoaderError(RuntimeError):
-    """A loader that cannot go on. The message says what failed, where, why, and what to do."""
+    """A loader that cannot continue. The message says what failed, where, why, and what to do."""
 
 
 class DataError(LoaderError):

@@ -19,9 +19,25 @@ else:
 def tune(trainer: Any, models: Any = None, *, space: Optional[Mapping[str, Any]] = None, **options: Any) -> Result:
     """Tunes `trainer.get_train_dataloader()`, and sets the dataloader_* training arguments to the result.
 
-    The batch size stays, unless `space` has others. Other arguments as for `rue_tuner.tune`. Returns the Result;
-    `Result.apply` sets the arguments again, in another process. Raises TypeError for what is not a Trainer, and what
-    `rue_tuner.tune` raises; the arguments are then as before. A result that is not decided sets nothing.
+    `Result.apply` sets the arguments again, in another process.
+
+    Args:
+        trainer: a Trainer of transformers
+        models: as for `rue_tuner.tune`
+        space: as for `rue_tuner.tune`; the batch size stays, unless this has others
+        options: other arguments of `rue_tuner.tune`
+
+    Returns:
+        A Result. One that is not decided sets nothing.
+
+    Raises:
+        TypeError: it is not a Trainer
+        TuneError: as `rue_tuner.tune`; the arguments are then as before
+
+    Examples:
+        from rue_tuner.hf import tune
+        tune(trainer)
+        trainer.train()
     """
     if not is_trainer(trainer):
         raise misplaced(trainer, "a Trainer of transformers")
@@ -41,15 +57,17 @@ def tune(trainer: Any, models: Any = None, *, space: Optional[Mapping[str, Any]]
 
 
 class TrainerMixin(Trainer):
-    """A Trainer whose train_dataset and eval_dataset are each a Loader, with `returns` for the arguments of the model.
-
-        class LoaderTrainer(TrainerMixin, Trainer):
-            pass
-        loader = rue.Loader(path, returns=dict(pixel_values="images", labels="labels"))
-        trainer = LoaderTrainer(model, args, train_dataset=loader)
+    """A Trainer whose train_dataset and eval_dataset are each a `Loader`. Its `returns` names the arguments of the
+    model.
 
     Each checkpoint keeps the position of the loader, and resume_from_checkpoint continues with the batch after it. The
     batch sizes of the training arguments become those of the loaders. Other data sets work as without this class.
+
+    Examples:
+        class LoaderTrainer(TrainerMixin, Trainer):
+            pass
+        loader = rue.Loader("photos", returns=dict(pixel_values="images", labels="labels"))
+        trainer = LoaderTrainer(model, args, train_dataset=loader)
     """
 
     def __init__(self, *args: Any, **more: Any):

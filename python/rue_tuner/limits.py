@@ -49,25 +49,29 @@ def name(file, line, function):
 
 
 class Headroom:
-    """What headroom() found. `str` of it is the answer in words.
+    """What `headroom` found. `str` of it is the answer in words.
 
-    loss_ratio    share of an epoch that loading costs, of the model that loses most; 0.38: 38 %
-    speedup_ratio how many times as fast a perfect loader would be
-    interval      (low, high) of loss_ratio, at 95 % confidence; None: unknown
-    worst         the dict of that model
-    models        a dict for each model, as `models` of `rue headroom --json`
-    profile       [(share, function)]: where loading without workers spends its time; [] where that is not known
-    document      all of it
+    Attributes:
+        loss_ratio: share of an epoch that loading costs, of the model that loses most; 0.38 is 38 %
+        speedup_ratio: how many times as fast a perfect loader would be
+        interval: (low, high) of `loss_ratio`, at 95 % confidence; None: unknown
+        worst: the dict of that model
+        models: a dict for each model, as `models` of `rue headroom --json` (docs/output.md)
+        profile: a list of (share, function): where loading without workers spends its time; empty if that is not known
+        document: all of it
     """
 
     def __init__(self, document: Dict[str, Any]):
         self.document: Dict[str, Any] = document
         self.models: List[Dict[str, Any]] = document["models"]
-        worst = self.worst = next(row for row in self.models if row["model"] == document["worst_model"])
+        worst = next(row for row in self.models if row["model"] == document["worst_model"])
+        self.worst: Dict[str, Any] = worst
         self.loss_ratio: float = worst["loss_ratio"]
         self.speedup_ratio: float = worst["perfect_speedup_ratio"]
         self.profile: List[Tuple[float, str]] = document["profile"]
-        self.interval = (worst["loss_low_ratio"], worst["loss_high_ratio"]) if worst["confidence"] else None
+        known = worst["confidence"]
+        self.interval: Optional[Tuple[float, float]] = (
+            (worst["loss_low_ratio"], worst["loss_high_ratio"]) if known else None)
 
     def __str__(self) -> str:
         return "\n".join(self.document["sentences"])
@@ -86,17 +90,34 @@ def headroom(
     count: Optional[Callable[[Any], int]] = None,
     quiet: bool = False,
 ) -> Headroom:
-    """How much faster `step` would run with a perfect loader: `step` on a batch that stays in memory, against `step` on
-    what `loader` delivers, in turns.
+    """Measures how much faster `step` would run with a perfect loader.
 
-    loader   a DataLoader, an object that holds one, or a rue.Loader, with its own batch size, workers and other knobs
-    step     a training or inference step of a batch; {name: step} or names of the catalogue as in tune() [those of
-             tune()]
-    budget   time for all trials, such as "30s"
-    images, epochs, count, quiet   as in tune()
+    `step` runs on a batch that stays in memory, and on what `loader` delivers, in turns. Steps really run: give a copy
+    of a model that must not be trained.
 
-    Steps really run, so give a copy of a model that must not be trained. Raises TypeError or ValueError for arguments
-    that make no sense, TuneError where a trial fails, and KeyboardInterrupt after Ctrl-C.
+    Args:
+        loader: a DataLoader, an object that holds one, or a `Loader`, with its own batch size, workers and other knobs
+        step: a training or inference step of a batch; or `{name: step}`, or names of the catalogue, as in `tune` [four
+            models of the catalogue]
+        budget: time for all trials, such as `"30s"`
+        images: images of an epoch, if they cannot be counted
+        epochs: epochs of the job; each starts a new iterator
+        count: a function of a batch that returns its number of images [the items that the DataLoader collates]
+        quiet: print nothing
+
+    Returns:
+        A Headroom.
+
+    Raises:
+        TypeError: an argument is of the wrong kind, such as a factory
+        ValueError: an argument has a value that makes no sense
+        TuneError: a trial fails
+        KeyboardInterrupt: Ctrl-C was pressed
+
+    Examples:
+        found = rue.headroom(loader, step)
+        if found.loss_ratio > 0.10:
+            print(found)
     """
     check_caller()
     models = {getattr(step, "__name__", "step"): step} if callable(step) else step
@@ -141,12 +162,17 @@ def as_arguments(text):
 class Watch:
     """What a loop over a loader waits for. `str` of it is a sentence.
 
-    batches   delivered
-    waited_s  time in which the loop waited for batches, of elapsed_s seconds; where a GPU computes, only the time in
-              which it had nothing to do
-    first_s   part of waited_s before the first batch of each epoch
-    late      batches after the first that were not ready when the loop asked for them
+    Attributes:
+        batches: batches that were delivered
+        late: batches after the first of an epoch that were not ready when the loop asked for them
+        waited_s: seconds in which the loop waited for batches; where a GPU computes, only those in which it had nothing
+            to do
+        first_s: seconds of `waited_s` before the first batch of each epoch
+        elapsed_s: seconds of all epochs
     """
+
+    batches: int
+    late: int
 
     def __init__(self, loader: Iterable):
         self.loader, self.batches, self.late = loader, 0, 0
@@ -183,7 +209,7 @@ class Watch:
         try:
             class Watched(kind):  # type: ignore[valid-type, misc]
                 def __iter__(self):
-                    return watch.follow(lambda: kind.__iter__(self))
+                    return watch._follow(lambda: kind.__iter__(self))
             for name in ("__name__", "__qualname__", "__module__"):
                 setattr(Watched, name, getattr(kind, name))
             self.loader.__class__, self.kind = Watched, kind
@@ -196,12 +222,12 @@ class Watch:
         self.loader.__class__, self.kind = self.kind, None
 
     def __iter__(self):
-        return iter(self.loader) if self.kind else self.follow(lambda: iter(self.loader))
+        return iter(self.loader) if self.kind else self._follow(lambda: iter(self.loader))
 
     def __len__(self) -> int:
         return len(self.loader)  # type: ignore[arg-type]
 
-    def follow(self, start):
+    def _follow(self, start):
         """The batches of one epoch, timed."""
         asked, first = now(), True
         begun, iterator = self.clock.begin(), None
@@ -232,4 +258,25 @@ class Watch:
             self.elapsed_ns += now() - got
 
 
-watch = Watch
+def watch(loader: Iterable) -> Watch:
+    """Looks at a loop over `loader` as it is, without trials.
+
+    While the result is entered, each iteration over `loader` is timed. A loader that has no class in Python, such as a
+    list, is watched by a loop over the result.
+
+    Args:
+        loader: any iterable of batches
+
+    Returns:
+        A Watch.
+
+    Raises:
+        TypeError: it is not an iterable, or is watched already; raised by `with`
+
+    Examples:
+        with rue.watch(loader) as watched:
+            for batch in loader:
+                step(batch)
+        print(watched)
+    """
+    return Watch(loader)

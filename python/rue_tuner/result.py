@@ -20,21 +20,29 @@ USUAL = {
 class Result:
     """A recommendation, from recommendation.json (docs/json.md).
 
-    config             dict: a value of each knob that the loader has
-    decided            bool: the recommendation can be used; False: it is only the best guess
-    why_not            str: why it is not decided; None if it is
-    low_confidence     bool: the machine was busy
-    dataloader_kwargs  dict: arguments of torch.utils.data.DataLoader, as they were measured. Raises UndecidedError if
-                       `decided` is False, except with strict=False; ValueError if another loader was measured
-    mean_regret, worst_regret
-                       ratios: how much longer jobs take than with each model's own best configuration; 0.02 is 2 %
-    worst_model        str
-    bound              ratio: with `confidence`, no other configuration is better by more mean regret; None: not known
-    gain               dict: with `against=`, how many times as fast rue.Loader is, speedup_ratio, each with its best
-                       configuration; low_ratio, high_ratio and confidence of the interval; proven; loader_config,
-                       dataloader_config; None otherwise
-    report             str: what rue printed
-    interrupted        bool: it was ended before it was done
+    Attributes:
+        config: a value of each knob that the loader has; None: no configuration was measured on every model
+        decided: whether the recommendation can be used; False: it is only the best guess
+        why_not: why it is not decided; None if it is
+        low_confidence: whether the machine was busy
+        mean_regret: a ratio, over all models: how much longer jobs take than with each model's own best configuration;
+            0.02 is 2 %
+        worst_regret: the same for the model with most regret
+        worst_model: the name of that model
+        bound: a ratio: with `confidence`, no other configuration is better by more mean regret; None: not known
+        confidence: of `bound`, such as 0.95
+        gain: a dict, with `against=`: how many times as fast `Loader` is, `speedup_ratio`, each with its best
+            configuration; `low_ratio`, `high_ratio` and `confidence` of the interval; `proven`; `loader_config`,
+            `dataloader_config`
+        report: what `rue tune` printed
+        interrupted: whether Ctrl-C ended the search
+        document: all of recommendation.json
+        best: the first of its recommendations
+
+    Examples:
+        result = rue.load("rue-out/photos")
+        if result.decided:
+            print(result.config, result.mean_regret, result.bound)
     """
 
     config: Dict[str, Any]
@@ -49,6 +57,8 @@ class Result:
     gain: Optional[Dict[str, Any]]
     report: str
     interrupted: bool
+    document: Dict[str, Any]
+    best: Dict[str, Any]
     _tuned: Any = None  # the subject of `tune`
     _place: Optional[Path] = None  # what `load` read, or the folder of the study
 
@@ -68,6 +78,12 @@ class Result:
 
     @property
     def dataloader_kwargs(self) -> Dict[str, Any]:
+        """Arguments of `torch.utils.data.DataLoader`, or of a factory, as they were measured.
+
+        Raises:
+            UndecidedError: `decided` is False, except with strict=False
+            ValueError: another loader was measured
+        """
         self._check_decided()
         if self.config is None:
             raise UndecidedError(f"nothing was recommended, because {self.why_not}: tune again with a larger budget")
@@ -84,7 +100,7 @@ class Result:
 
     @property
     def rows(self) -> List[Dict[str, Any]]:
-        """A dict for each configuration, best first: its knobs, mean_regret, worst_regret, worst_model, source."""
+        """A dict for each configuration, best first: knobs, `mean_regret`, `worst_regret`, `worst_model`, `source`."""
         ranked = [row for row in self.best["configs"] if row.get("mean_regret_ratio") is not None]
         return [dict(row["config"], mean_regret=row["mean_regret_ratio"], worst_regret=row["max_regret_ratio"],
                      worst_model=row.get("worst_model"), source=row.get("source"))
@@ -136,19 +152,54 @@ class Result:
         return f"<p>{html.escape(self.sentence())}</p><table><tr>{head}</tr>{body}</table>"
 
     def log(self, run: Any) -> None:
-        """Logs the configuration, its regret and the sentence to `run`: the module mlflow or a run of it, a run of
-        wandb, or a SummaryWriter of TensorBoard. One that fails is a warning. Raises TypeError for anything else."""
+        """Logs the configuration, its regret and the sentence to a tracker of experiments. One that fails is a warning.
+
+        Args:
+            run: the module `mlflow` or a run of it, a run of wandb, or a SummaryWriter of TensorBoard
+
+        Raises:
+            TypeError: it is none of these
+
+        Examples:
+            from torch.utils.tensorboard import SummaryWriter
+            with SummaryWriter("runs") as writer:
+                result.log(writer)
+        """
         from .tracking import log
         log(self, run)
 
     def save(self, path: Path) -> None:
-        """Writes recommendation.json, which `load` and `rue check` read. Raises OSError."""
+        """Writes recommendation.json, which `load` and `rue check` read.
+
+        Args:
+            path: the file
+
+        Raises:
+            OSError: it cannot be written
+
+        Examples:
+            result.save("recommendation.json")
+        """
         documents.write(path, self.document)
 
     def loader(self, **overrides: Any) -> Any:
-        """The recommended rue.Loader: of the data that were tuned for, with what was measured; `overrides` are other
-        options, such as device="cuda". Raises UndecidedError as dataloader_kwargs does, ValueError where another loader
-        was recommended, and what Loader raises."""
+        """The recommended `Loader`: of the data that were tuned for, with what was measured.
+
+        Args:
+            overrides: other options of `Loader`, such as `device="cuda"`
+
+        Returns:
+            A new Loader.
+
+        Raises:
+            UndecidedError: `decided` is False, except with strict=False
+            ValueError: another loader was recommended
+
+        Examples:
+            result = rue.tune(rue.Loader("photos", transform="train"), {"mine": step})
+            for images, labels in result.loader():
+                step((images, labels))
+        """
         from .loader import Loader
         self._check_decided()
         if self._tuned is None:
@@ -156,10 +207,23 @@ class Result:
         return self._tuned.recommended_loader(self.config, overrides)
 
     def apply(self, loader: Any) -> Any:
-        """`loader`, the one that was tuned, with the recommended knobs: a new loader, of the same data set, samplers,
-        functions and other arguments. A LightningDataModule, or a Trainer of transformers: itself, with its attributes
-        set; their batch size stays, unless the study compared several. Raises TypeError for a factory: call it with
-        `dataloader_kwargs`; UndecidedError as dataloader_kwargs does."""
+        """The loader that was tuned, with the recommended knobs: of the same data set, samplers, functions and other
+        arguments.
+
+        Args:
+            loader: that loader; or a LightningDataModule or a Trainer of transformers, whose attributes are set. Their
+                batch size stays, unless the study compared several
+
+        Returns:
+            A new loader; a data module or a Trainer itself.
+
+        Raises:
+            TypeError: it is a factory: call it with `dataloader_kwargs`
+            UndecidedError: `decided` is False, except with strict=False
+
+        Examples:
+            loader = rue.tune(loader, {"mine": step}, budget="2m").apply(loader)
+        """
         from . import attributes, dataloaders
         self._check_decided()
         if hasattr(loader, "with_"):
@@ -173,16 +237,46 @@ class Result:
         return dataloaders.with_knobs(loader, self.dataloader_kwargs)
 
     def check(self, loader: Any, *, budget: str = "30s", models: Any = None, quiet: bool = False, **more: Any) -> str:
-        """Whether the recommendation still holds for `loader` here; `more` as for `tune`. Returns the text of
-        `rue check`. Raises UndecidedError if that is unclear, TuneError if it does not hold or cannot be checked."""
+        """Makes a few trials that say whether the recommendation still holds for `loader` here.
+
+        Args:
+            loader: the loader that was tuned, as for `tune`
+            budget: time for the trials, such as `"30s"`
+            models: the steps again, as for `tune`
+            quiet: print nothing
+            more: `images`, `epochs`, `space` and `count`, as for `tune`
+
+        Returns:
+            What `rue check` prints.
+
+        Raises:
+            UndecidedError: it is unclear, as on a busy machine
+            TuneError: it does not hold, or cannot be checked
+
+        Examples:
+            print(result.check(loader, models={"mine": step}))
+        """
         from .study import check
         return check(self.document, self._place, loader, budget=budget, models=models, quiet=quiet, **more)
 
 
 def load(path: Path, *, strict: bool = True) -> Result:
-    """The Result in a recommendation.json, or in the folder of a study. Values of knobs that are not numbers, flags or
-    texts are texts there. strict=False: its best guess can be used, too. Raises OSError or ValueError for what cannot
-    be read."""
+    """The result of an earlier study. Values of knobs that are not numbers, flags or texts are texts there.
+
+    Args:
+        path: the folder of a study, or a recommendation.json
+        strict: False: the best guess can be used where the study is not decided [`UndecidedError` is raised]
+
+    Returns:
+        A Result.
+
+    Raises:
+        OSError: the file cannot be read
+        ValueError: it is damaged, or not a recommendation
+
+    Examples:
+        loader = DataLoader(dataset, **rue.load("rue-out/photos").dataloader_kwargs)
+    """
     result = Result(documents.read(path), strict=strict)
     result._place = path
     return result

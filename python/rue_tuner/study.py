@@ -25,14 +25,14 @@ from .subjects import make_subject
 OWN_THREADS = (Relay, Watchdog, threading.Timer)
 EXAMINE_LIMIT_S = 300
 UNCLEAR = re.compile(r"^it is unclear whether| may not hold here: ")  # a check that decides nothing
-Loader = Union[DataLoader, Callable[..., Iterable]]
+Tunable = Union[DataLoader, Callable[..., Iterable]]
 Models = Union[str, Iterable[str], Mapping[str, Optional[Callable[[Any], Any]]], None]
 
 
 def check(
     document: Dict[str, Any],
     place: Optional[Path],
-    loader: Loader,
+    loader: Tunable,
     *,
     budget: str,
     models: Models,

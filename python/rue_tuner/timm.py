@@ -16,9 +16,24 @@ def tune(
 ) -> Result:
     """Tunes `timm.data.create_loader(dataset, batch_size=..., **arguments)`.
 
-    Arguments that create_loader has go there, all others to `rue_tuner.tune`. The batch size stays, unless `space` has
-    others. Use the result as `create_loader(dataset, **arguments, **result.dataloader_kwargs)`, or as
-    `result.apply(loader)`. Raises what `rue_tuner.tune` raises.
+    Args:
+        dataset: a data set of timm
+        models: as for `rue_tuner.tune`
+        space: as for `rue_tuner.tune`; the batch size stays, unless this has others
+        batch_size: images of a batch
+        arguments: those that create_loader has go there, all others to `rue_tuner.tune`
+
+    Returns:
+        A Result.
+
+    Raises:
+        TypeError: an argument is of the wrong kind, or does not exist
+        TuneError: as `rue_tuner.tune`
+
+    Examples:
+        from rue_tuner.timm import tune
+        result = tune(dataset, batch_size=128, input_size=(3, 224, 224), is_training=True)
+        loader = create_loader(dataset, input_size=(3, 224, 224), is_training=True, **result.dataloader_kwargs)
     """
     from timm.data import create_loader
     names = inspect.signature(create_loader).parameters

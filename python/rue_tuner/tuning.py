@@ -13,13 +13,13 @@ from .errors import TuneError
 from .program import temporary_folder
 from .result import Result
 from .serve import Runner
-from .study import Loader, Models, check_caller, failure, knob_words, model_words, perform, prepare
+from .study import Models, Tunable, check_caller, failure, knob_words, model_words, perform, prepare
 
 INCONCLUSIVE = 5  # exit code
 
 
 def tune(
-    loader: Loader,
+    loader: Tunable,
     models: Models = None,
     *,
     budget: str = "2m",
@@ -36,31 +36,44 @@ def tune(
 ) -> Result:
     """Finds the configuration of `loader` that is good for all `models`, by regret.
 
-    loader   a torch.utils.data.DataLoader, or an object that holds one, such as accelerate's or timm's loader, or a
-             rue.Loader: each trial gets a copy with other knobs; or a factory make_loader(batch_size, num_workers,
-             **knobs) that returns any iterable of batches
-    models   names of the catalogue, which sleep as long as a batch takes (`rue models`), such as ["resnet50@h100"];
-             or a dict {name: step}, where step(batch) is a training or inference step, and None stands for the
-             catalogue's; default: four models of the catalogue
-    budget   time for the search, such as "90s" or "2m"
-    images   images of an epoch, if they cannot be counted
-    epochs   of the job; each starts a new iterator
-    space    {knob: values} to search, such as {"batch_size": [32, 64], "num_workers": range(9)}. A DataLoader keeps its
-             batch size unless this names others; a factory is searched from 32 to 256
-    count    a function of a batch that returns its number of images [the items that the DataLoader collates]
-    against  a rue.Loader of the same images: measured in the same study, and `result.gain` says what it gains
-    out      folder of the study, which the same call continues [none is kept]
-    isolate  run the trials in a process of their own; `loader`, the steps and `count` must be functions that can be
-             imported
-    quiet    print nothing
-    strict   False: the result's best guess can be used where the study is not decided [UndecidedError is raised]
-    options  other options of `rue tune` by name, such as epsilon="1%", strategy="grid", max_memory="8GB": those that
-             docs/python.md lists
+    Trials run in the calling thread. Steps really run: give a copy of a model that must not be trained. The states of
+    the random generators are afterwards as before. Ctrl-C ends the search with the results so far. Under
+    `torch.distributed`, call it on every rank: all make each trial together, and get the same result.
 
-    Trials run in the calling thread. Steps really run, so give a copy of a model that must not be trained. The states
-    of the random generators are afterwards as before. Returns a Result; after Ctrl-C, that of the trials so far.
-    Raises TypeError or ValueError for arguments that make no sense, TuneError for a study without a result, and
-    KeyboardInterrupt if Ctrl-C came before there was one.
+    Args:
+        loader: a `torch.utils.data.DataLoader`, or an object that holds one, such as accelerate's or timm's loader, or
+            a `Loader`: each trial gets a copy with other knobs. Or a factory
+            `make_loader(batch_size, num_workers, **knobs)` that returns any iterable of batches
+        models: names of the catalogue, which sleep as long as a batch takes (`rue models`), such as
+            `["resnet50@h100"]`; or a dict `{name: step}`, where `step(batch)` is a training or inference step, and None
+            stands for the catalogue's [four models of the catalogue]
+        budget: time for the search, such as `"90s"` or `"2m"`; or a number of trials, such as `"40trials"`
+        images: images of an epoch, if they cannot be counted
+        epochs: epochs of the job; each starts a new iterator
+        space: `{knob: values}` to search, such as `{"batch_size": [32, 64], "num_workers": range(9)}`. A DataLoader
+            keeps its batch size unless this names others; a factory is searched from 32 to 256
+        count: a function of a batch that returns its number of images [the items that the DataLoader collates]
+        against: a `Loader` of the same images: measured in the same study, and `result.gain` says what it gains
+        out: folder of the study, which the same call continues [none is kept]
+        isolate: run the trials in a process of their own; `loader`, the steps and `count` must be functions that can be
+            imported
+        quiet: print nothing
+        strict: False: the best guess can be used where the study is not decided [`UndecidedError` is raised]
+        options: other options of `rue tune` by name, such as `epsilon="1%"`, `strategy="grid"`, `max_memory="8GB"`:
+            those that docs/python.md lists
+
+    Returns:
+        A Result.
+
+    Raises:
+        TypeError: an argument is of the wrong kind, or does not exist
+        ValueError: an argument has a value that makes no sense
+        TuneError: the study has no result, because the loader or a step fails, or the budget is too small
+        KeyboardInterrupt: Ctrl-C came before there was a result
+
+    Examples:
+        result = rue.tune(loader, {"mine": step}, budget="2m")
+        loader = result.apply(loader)
     """
     check_caller()
     try:

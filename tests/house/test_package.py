@@ -79,3 +79,14 @@ def test_the_package_as_a_command_is_the_program(program):
     assert run({"RUE_PROGRAM": str(program)}).stdout == f"rue {package_version()}\n"
     missing = run({"RUE_PROGRAM": "/missing/rue"})
     assert missing.returncode == 1 and missing.stderr.startswith("rue: ") and missing.stderr.count("\n") == 1, missing.stderr
+
+
+def test_the_python_reference_matches_the_docstrings():
+    tools = ROOT / "build/tools/bin/python"
+    if not tools.exists() or subprocess.run([tools, "-c", "import griffe"], capture_output=True).returncode != 0:
+        pytest.skip("skipped: griffelib is not installed (tests/install.sh tools)")
+    made = subprocess.run([tools, ROOT / "docs/api.py"], capture_output=True, text=True)
+    assert made.returncode == 0 and made.stderr == "", made.stderr
+    assert made.stdout == (ROOT / "docs/api.md").read_text(), "build/tools/bin/python docs/api.py > docs/api.md"
+    names = ast.literal_eval(re.search(r"__all__ = (\[.*?\])", (PACKAGE / "rue_tuner/__init__.py").read_text(), re.S).group(1))
+    assert len(names) == 10 and all(f"### rue_tuner.{name}\n" in made.stdout for name in names)

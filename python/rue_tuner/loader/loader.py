@@ -12,6 +12,7 @@ from .. import machine
 from ..document import Path, read
 from . import native
 from .device import DeviceFeed, find_device
+from .epoch import Epoch, Sampler
 from .host import Delivery, HostFeed
 from .options import (
     EVEN,
@@ -40,72 +41,95 @@ Recipe = Union[str, Mapping[str, Any]]
 Numbers = Union[str, Sequence[float], None]
 
 
-class Sampler:
-    """What frameworks look for in a loader: set_epoch, and the number of images."""
-
-    def __init__(self, loader: "Loader"):
-        self.loader = loader
-
-    def set_epoch(self, epoch: int) -> None:
-        self.loader.set_epoch(epoch)
-
-    def __len__(self) -> int:
-        return self.loader.images
-
-
 class Loader:
-    """Loads batches of images and labels, in the order of a seed, for one epoch after another.
+    """Loads batches of images and labels, in the order of a seed, for one epoch after another, in threads.
 
-        for epoch in range(90):
-            for images, labels in loader:
-                step(images, labels)
+    `images` of a batch are a tensor of shape `[n, channels, *image_size]`, or `[n, *shape]` of preprocessed tensors.
+    With several views they are a list of such tensors. `labels` are an int64 tensor `[n]`. n is `batch_size`, or less
+    in the last batch. A batch is memory of the loader, which is used again when the last tensor of it is deleted. It
+    may be written to. `len(loader)` is the number of batches of this rank in an epoch. Each iteration is the next
+    epoch.
 
-    data             a folder of images, a tensor file, shards, or another format (docs/data.md)
-    batch_size, num_workers, prefetch_factor, parallelism, pin_memory, max_queue_size, read, batch_strategy
-                     the knobs, as `config` of recommendation.json names them (docs/tuning.md); num_workers None:
-                     the CPUs of this process; pin_memory matters only with a GPU in `device`
-    transform        "eval": resize and centre crop; "train": random crop and flip, by `augment`: a preset or a dict;
-                     or several views of each image: "dino", "simclr,simclr", or a list of presets and dicts
-                     (docs/augmentation.md)
-    image_size       pixels of the result: a side, or (height, width)
-    resize           before the centre crop: "crop_pct": the short side to image_size / crop_pct, rounded down;
-                     a number: the short side; (height, width); "exact": to image_size; "none"
-    interpolation    "bilinear" or "bicubic", antialiased as in Pillow; with transform="train" also "random": one for
-                     each image
-    channels         3: RGB; 1: grey
-    mean, std        of float32 values: numbers for each channel, "imagenet", "clip", "inception" or "none"
-                     [ImageNet's]
-    layout           "nchw", or "nhwc": channels last
-    dtype            of batches on the CPU: "float32", normalised as torchvision does; "uint8": levels, 0 to 255
-                     [with a device uint8, if the data are images or uint8]
-    shuffle, drop_last  [True with transform="train", else False]
-    seed             of order and crops; each epoch has its own
-    rank, world_size, share, even
-                     which part of the data this process loads [torch.distributed's rank, or torchrun's];
-                     world_size="env": also MPI's and Slurm's; even "drop" or "pad": all ranks have as many batches;
-                     False: each image once
-    output           "torch" or "numpy"
-    device           "cuda" or "cuda:1": images and labels are copied to this GPU, and normalised there [they stay on
-                     the CPU]; "cuda" is the GPU of torchrun's LOCAL_RANK, or the current one; then image_dtype is
-                     "float32", "bfloat16" or "float16" ["float32"], channels_last=True their memory format;
-                     normalize=False: levels
-    subset           which items of the data: "0:1000", "10%", "class:cat,dog", "names.txt" (docs/data.md); or their
-                     numbers, such as the indices of torch.utils.data.Subset; or a share, such as 0.1 [all]
-    returns          which of images, labels, items (numbers in the data, also with a subset) and keys (names) a batch
-                     has: a sequence for a tuple, a mapping {name: which} for a dict, or one of them
-    batch_transform  a function of images and labels, in the caller's thread, that returns both, such as MixUp
-    hold             batches that the caller keeps at the same time without a copy
-    bad_images       "fail": DataError for a damaged image; "replace": another image instead
-    format, image_key, label_key, decode, orientation, max_pixels, missing_chunks   as the options of `rue tune`
+    Args:
+        data: a folder of images, a tensor file, shards, or another format (docs/data.md)
+        batch_size: images of a batch
+        num_workers: threads that load; 0: the caller's thread loads [the CPUs of this process]
+        prefetch_factor: batches that each worker loads ahead
+        parallelism: `"batch"`: each worker loads a whole batch; `"sample"`: the workers share each batch
+        pin_memory: page-locked memory for a GPU in `device` [True]
+        max_queue_size: batches that are loaded ahead at most, beside prefetch_factor; 0: only that one counts
+        read: how storage is read: `"auto"`, `"batch"` or `"item"` (docs/tuning.md)
+        batch_strategy: `"fixed"`, or one that changes the size of batches (docs/tuning.md)
+        transform: `"eval"`: resize and centre crop; `"train"`: random crop and flip, by `augment`
+        augment: a preset or a dict; of several views a text such as `"dino"` or `"simclr,simclr"`, or a list of presets
+            and dicts (docs/augmentation.md)
+        decode: `"exact"`: the pixels of Pillow; `"fast"`: JPEG files at a lower resolution where the result allows it
+        orientation: `"apply"` turns images as their EXIF data say; `"ignore"` does not
+        dtype: of batches on the CPU: `"float32"`, normalised as torchvision does; `"uint8"`, levels from 0 to 255
+            [`"float32"`; with a device `"uint8"`, if the data are images or uint8]
+        mean: of float32 values: numbers for each channel, `"imagenet"`, `"clip"`, `"inception"` or `"none"`
+            [ImageNet's]
+        std: like `mean`
+        normalize: False: levels on the device, from 0 to 255
+        shuffle: a random order for each epoch [True with transform="train", else False]
+        seed: of order and crops; each epoch has its own
+        drop_last: leave out the last batch if it is not full [True with transform="train", else False]
+        rank: which part of the data this process loads [that of torch.distributed, or torchrun's]
+        world_size: in how many parts the data are divided; `"env"`: also as MPI and Slurm say
+        share: `"strided"`: each world_size-th item of the order; `"contiguous"`: items that follow each other;
+            `"shards"`: whole shards (docs/tuning.md)
+        even: `"drop"` or `"pad"`: all ranks have as many batches; False: each image once [`"drop"` with `drop_last`,
+            else `"pad"`]
+        output: `"torch"` or `"numpy"`
+        device: `"cuda"` or `"cuda:1"`: images and labels are copied to this GPU, and normalised there. `"cuda"` is the
+            GPU of torchrun's LOCAL_RANK, or the current one [they stay on the CPU]
+        image_dtype: of images on the device: `"float32"`, `"bfloat16"` or `"float16"` [`"float32"`]
+        channels_last: memory format of images on the device
+        label_dtype: of labels, such as `"int64"` or `"float32"`
+        returns: which of images, labels, items (numbers in the data, also with a subset) and keys (names) a batch has:
+            a sequence for a tuple, a mapping `{name: which}` for a dict, or one of them
+        batch_transform: a function of images and labels, in the caller's thread, that returns both, such as MixUp
+        hold: batches that the caller keeps at the same time without a copy
+        bad_images: `"fail"`: `DataError` for a damaged image; `"replace"`: another image instead
+        max_pixels: an image with more is damaged
+        missing_chunks: of a Zarr array: `"fill"` or `"error"` (docs/data.md)
+        format: of the data, such as `"webdataset"` [as their names and content show]
+        image_key: which member, feature or column has the image (docs/data.md)
+        label_key: which one has the label (docs/data.md)
+        image_size: pixels of the result: a side, or (height, width)
+        resize: before the centre crop: `"crop_pct"`: the short side to image_size / crop_pct, rounded down; a number:
+            the short side; (height, width); `"exact"`: to image_size; `"none"`
+        crop_pct: share of the resized image that the crop keeps
+        interpolation: `"bilinear"` or `"bicubic"`, antialiased as in Pillow; with transform="train" also `"random"`:
+            one for each image
+        channels: 3: RGB; 1: grey
+        layout: `"nchw"`, or `"nhwc"`: channels last
+        subset: which items of the data: `"0:1000"`, `"10%"`, `"class:cat,dog"`, `"names.txt"` (docs/data.md); or their
+            numbers, such as the indices of torch.utils.data.Subset; or a share, such as 0.1 [all]
 
-    images has shape [n, channels, *image_size], or [n, *the shape of the tensors]; with several views it is a list of
-    such tensors. labels is int64 [n]. n is batch_size, or less in the last batch. A batch is memory of the loader,
-    which is used again when the last tensor of it is gone; it may be written to.
+    Raises:
+        FileNotFoundError: the path does not exist
+        DataError: the data are damaged
+        OSError: storage failed
+        ValueError: an option has a value that makes no sense
+        TypeError: an option is of the wrong kind, or does not exist
+        MemoryError: the batches do not fit into memory
+        RuntimeError: used after `close`, after a fork, or by two threads at once
 
-    Raises FileNotFoundError, DataError, ValueError, TypeError, OSError, MemoryError; RuntimeError for uses at the
-    wrong time.
+    Attributes:
+        path: the data, as they were given
+        stats: what happened in the epoch so far: `Stats`
+
+    Examples:
+        train = rue.Loader("photos", batch_size=64, transform="train")
+        for epoch in range(2):
+            for images, labels in train:
+                step((images, labels))
+            print(train.stats)
     """
 
+    path: str
+    stats: Stats
     batch_sampler = None  # Lightning and timm ask for it beside `sampler`
 
     # These change when the loader is opened.
@@ -178,16 +202,24 @@ class Loader:
         strict: bool = True,
         **overrides: Any,
     ) -> "Loader":
-        """The loader that was recommended.
+        """The loader that a study recommends.
 
-        recommendation  the folder of a study, its recommendation.json, or a Result
-        data            other data of the same kind [those of the study]
-        mode            "raw" or "preprocessed" [the first of the study]
-        strict          False: the best guess of a study that is not decided is used, too
-        overrides       options that replace what was measured, such as device="cuda"
+        Args:
+            recommendation: the folder of a study, its recommendation.json, or a Result
+            data: other data of the same kind [those of the study]
+            mode: `"raw"` or `"preprocessed"` [the first of the study]
+            strict: False: the best guess of a study that is not decided is used, too
+            overrides: options that replace what was measured, such as `device="cuda"`
 
-        Raises UndecidedError for a study that is not decided, ValueError for a recommendation of other data or another
-        loader, and what Loader raises.
+        Returns:
+            A new Loader.
+
+        Raises:
+            UndecidedError: the study is not decided
+            ValueError: the recommendation is for other data or another loader
+
+        Examples:
+            train = rue.Loader.from_recommendation("rue-out/photos")
         """
         document = recommendation.document if hasattr(recommendation, "document") else read(recommendation)
         part = choose(document, mode, strict and getattr(recommendation, "_strict", True))
@@ -239,12 +271,12 @@ class Loader:
 
     @property
     def config(self) -> Dict[str, Any]:
-        """The knobs, as in recommendation.json."""
+        """The knobs, as `config` of recommendation.json."""
         return {name: self._options[name] for name in KNOBS}
 
     @property
     def options(self) -> Dict[str, Any]:
-        """All options, with the values that are used."""
+        """All options, with the values that are in use."""
         return dict(self._options)
 
     @property
@@ -259,10 +291,21 @@ class Loader:
 
     @property
     def class_to_idx(self) -> Dict[str, int]:
+        """`{name: label}` of `classes`."""
         return {name: index for index, name in enumerate(self._data.classes)}
 
     def key(self, item: int) -> str:
-        """The name of an item in the data, such as "tench/1.JPEG"; a subset changes no number. Raises IndexError."""
+        """The name of an item in the data, such as "tench/1.JPEG".
+
+        Args:
+            item: its number in the whole data, also with a subset
+
+        Returns:
+            The name.
+
+        Raises:
+            IndexError: the data have fewer items
+        """
         item = operator.index(item)
         if not 0 <= item < self._data.whole_items:
             raise IndexError(f"item {item}: the data have the items 0 to {self._data.whole_items - 1}")
@@ -284,10 +327,12 @@ class Loader:
 
     @property
     def rank(self) -> int:
+        """The part of the data that this process loads."""
         return self._ranks()[0]
 
     @property
     def world_size(self) -> int:
+        """The number of parts."""
         return self._ranks()[1]
 
     @property
@@ -302,10 +347,12 @@ class Loader:
 
     @property
     def batch_size(self) -> int:
+        """Images of a batch."""
         return int(self._options["batch_size"])
 
     @property
     def sampler(self) -> Sampler:
+        """What frameworks look for: it has `set_epoch`, and the images as its length."""
         return Sampler(self)
 
     def __len__(self) -> int:
@@ -333,7 +380,14 @@ class Loader:
         return self._position.after(self._end)
 
     def set_epoch(self, epoch: int) -> None:
-        """The next iteration is of this epoch. Without it, each iteration begins the next one."""
+        """Chooses the epoch of the next iteration. Without it, each iteration begins the next epoch.
+
+        Args:
+            epoch: its number, from 0
+
+        Raises:
+            ValueError: the number is negative or too large
+        """
         epoch = operator.index(epoch)
         if not 0 <= epoch <= MOST_EPOCH:
             raise ValueError(f"epoch {epoch}: expected a whole number from 0 to {MOST_EPOCH}")
@@ -352,17 +406,32 @@ class Loader:
         return same
 
     def state_dict(self) -> Dict[str, Any]:
-        """The position after the batches that were delivered, or that `set_epoch` chose: numbers and texts, the same on
-        all ranks."""
+        """The position after the batches that were delivered, or that `set_epoch` chose.
+
+        Returns:
+            A dict of numbers and texts, the same on all ranks.
+
+        Examples:
+            torch.save(loader.state_dict(), "checkpoint.pt")
+            loader.load_state_dict(torch.load("checkpoint.pt"))
+        """
         return self._where().state(self.world_size, self._identity())
 
     def load_state_dict(self, state: Mapping[str, Any], strict: bool = True) -> None:
-        """The next iteration continues there. Raises ValueError if the data, the seed, the recipe or the ranks do not
-        suit the state; with `strict` False only if the position does not exist."""
+        """Continues: the next iteration begins after the batches that the state counts.
+
+        Args:
+            state: what `state_dict` returned
+            strict: False: a state of other data, another seed or recipe is accepted
+
+        Raises:
+            ValueError: the state does not suit the data, the seed, the recipe or the ranks
+        """
         self._start = Position.load(state, self.world_size, self._identity(), strict, self._ranks()[3])
         self._resumed = True
 
     def __iter__(self) -> Iterator[Any]:
+        """The batches of the next epoch. An earlier iterator of this loader ends."""
         self._check_alone()
         with self._lock:
             self._open_feed()
@@ -489,7 +558,17 @@ class Loader:
         self.close()
 
     def with_(self, **changes: Any) -> "Loader":
-        """A loader of the same data with other options."""
+        """A loader of the same data with other options.
+
+        Args:
+            changes: the options that change
+
+        Returns:
+            A new Loader.
+
+        Examples:
+            valid = loader.with_(transform="eval", shuffle=False)
+        """
         refuse_unknown(changes, OPTIONS)
         if "subset" in changes:
             changes["subset"] = subset_text(changes["subset"])
@@ -513,22 +592,6 @@ class Loader:
             shown["subset"] = shown["subset"][:80] + "..."
         share = f", rank {self._share[0]} of {self._share[1]}" if self._share and self._share[1] != 1 else ""
         return f"Loader({self.path!r}, {', '.join(f'{name}={value!r}' for name, value in shown.items())}){share}"
-
-
-class Epoch:
-    """The iterator of one epoch."""
-
-    def __init__(self, loader: Loader, number: int):
-        self.loader, self.number = loader, number
-
-    def __iter__(self) -> "Epoch":
-        return self
-
-    def __next__(self) -> Any:
-        return self.loader._next(self.number)
-
-    def __len__(self) -> int:
-        return len(self.loader)
 
 
 OPTIONS = cast(Dict[str, Any], Loader.__init__.__kwdefaults__)

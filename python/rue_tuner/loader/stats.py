@@ -6,11 +6,20 @@ from typing import Optional
 class Stats:
     """What happened in the epoch so far.
 
-    images, batches  delivered
-    copied           batches that were copied, because more than `hold` of them are kept
-    padded           images of this rank that repeat others, so that all ranks have as many
-    waited_s         time in which the caller waited for batches, of elapsed_s seconds
+    Attributes:
+        images: images that were delivered
+        batches: batches that were delivered
+        copied: batches that were copied, because more than `hold` of them are kept
+        padded: images of this rank that repeat others, so that all ranks have as many
+        waited_s: seconds in which the caller waited for batches
+        elapsed_s: seconds since the epoch began; of an epoch that has ended, all of it
     """
+
+    images: int
+    batches: int
+    copied: int
+    padded: int
+    waited_s: float
 
     def __init__(self, padded: int = 0):
         self.images = self.batches = self.copied = 0
