@@ -2,14 +2,13 @@
 import ast
 import os
 import re
-import shlex
 import subprocess
 import sys
 
 import pytest
 
 from conftest import HANG_S, PROGRAM, ROOT, clean_environment, finish, read_json
-from launchers import free_ports
+from launchers import free_ports, write_torchrun
 
 yaml = pytest.importorskip("yaml", reason="PyYAML is not installed (python3-yaml)")
 CLUSTER = ROOT / "examples/cluster"
@@ -74,10 +73,7 @@ def start(tmp_path):
     programs.mkdir()
     (programs / "rue").symlink_to(PROGRAM)
     (programs / "python3").symlink_to(sys.executable)
-    # The default of --redirects and --tee, "0", fails in Debian 12.
-    torchrun = [sys.executable, "-m", "torch.distributed.run", "--redirects", "9:1", "--tee", "9:1", "--monitor_interval", "0.1", "--log_dir", tmp_path / "log"]
-    (programs / "torchrun").write_text(f'#!/bin/sh\nexec {shlex.join(map(str, torchrun))} "$@"\n')
-    (programs / "torchrun").chmod(0o755)
+    write_torchrun(programs)
     places = {"photos": tmp_path / "photos", "results": tmp_path / "results", "train": CLUSTER}
     subprocess.run([PROGRAM, "prepare", "--synthetic", "16", places["photos"], "--quiet"], check=True, timeout=HANG_S)
     places["results"].mkdir()
@@ -92,6 +88,42 @@ def start(tmp_path):
         env = clean_environment(PATH=f"{programs}:{os.environ['PATH']}", PYTHONPATH=ROOT / "python", OMP_NUM_THREADS=1, **variables)
         return subprocess.Popen(words, cwd=tmp_path, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     return call
+
+
+def pytorchjob(rank, processes, pods=2, master="127.0.0.1", port=23456):
+    """What the training operator sets in the container of a pod; rank 0 is the master. `processes` of a pod may be "auto"."""
+    of_master = {name: value for prefix in ("", "PET_") for name, value in ((prefix + "MASTER_ADDR", master), (prefix + "MASTER_PORT", port))}
+    return dict(of_master, RANK=rank, WORLD_SIZE=pods * (int(processes) if processes.isdigit() else 1), PET_NODE_RANK=rank, PET_NNODES=pods,
+                PET_NPROC_PER_NODE=processes, PYTHONUNBUFFERED=0)
+
+
+ELASTIC = dict(PET_RDZV_BACKEND="c10d", PET_RDZV_ENDPOINT="192.0.2.1:23456", PET_RDZV_ID="job", PET_NNODES="2:3", PET_MAX_RESTARTS=3)
+
+
+@pytest.fixture
+def tune(start, tmp_path):
+    """What `rue tune` recommends in a pod."""
+    def call(*words, **environment):
+        mounts = [dict(name="photos", mountPath="/photos")]
+        words = ["rue", "tune", "/photos", "--mode", "raw", "--model", "none", "--budget", "6trials", "--out", "out", "--quiet", *words]
+        code, _, error = finish(start(dict(volumes=mounts), dict(command=words, volumeMounts=mounts), {}, **environment))
+        assert code in (0, 5), error
+        return read_json(tmp_path / "out/recommendation.json")["recommendations"][0]
+    return call
+
+
+@pytest.mark.parametrize("environment", [pytorchjob(0, "4"), pytorchjob(1, "auto", master="192.0.2.1"), pytorchjob(0, "2", pods=1), ELASTIC],
+                         ids=["master", "worker", "alone", "elastic"])
+def test_a_pod_tunes_with_a_torchrun_of_its_own(tune, environment):
+    """The other pods of its job start none."""
+    pytest.importorskip("torch", reason="PyTorch is not installed (python3-torch)")
+    launch = f"torchrun --nproc_per_node 2 --no_python --master_port {free_ports(1)[0]}"  # other tests have other pods here
+    assert tune("--launch", launch, **environment)["ranks"] == 2
+
+
+def test_a_pod_tunes_alone_with_all_images(tune):
+    found = tune(**pytorchjob(1, "4"))
+    assert found["data_images"] == 16 and "ranks" not in found
 
 
 def done(process):
@@ -110,13 +142,11 @@ def test_the_pytorchjob_tunes_and_then_trains_on_all_pods(start, tmp_path):
     pytest.importorskip("torchvision", reason="torchvision is not installed (python3-torchvision)")
     master, worker = pods(read("pytorchjob.yaml")).values()
     waiting = start(worker, worker["initContainers"][0], {})
-    done(start(master, master["initContainers"][0], {"10m": "6trials", "nproc_per_node 4": "nproc_per_node 2"}))
+    done(start(master, master["initContainers"][0], {"10m": "6trials", "nproc_per_node 4": f"nproc_per_node 2 --master_port {free_ports(1)[0]}"}))
     found = read_json(tmp_path / "results/photos/recommendation.json")["recommendations"][0]
     assert found["ranks"] == 2 and found["measured_with"] == "torch"
     done(waiting)
     port = free_ports(1)[0]
-    env = dict(MASTER_ADDR="127.0.0.1", MASTER_PORT=port, PET_MASTER_ADDR="127.0.0.1", PET_MASTER_PORT=port, WORLD_SIZE=2, PET_NNODES=2,
-               PET_NPROC_PER_NODE=1)
-    both = [start(pod, pod["containers"][0], {"10": "1"}, RANK=rank, PET_NODE_RANK=rank, **env) for rank, pod in enumerate((master, worker))]
+    both = [start(pod, pod["containers"][0], {"10": "1"}, **pytorchjob(rank, "1", port=port)) for rank, pod in enumerate((master, worker))]
     out, _ = map(done, both)
     assert "epoch 0: loss" in out and "on 2 ranks" in out

@@ -274,7 +274,7 @@ def test_uneven_shards_give_equal_numbers_of_batches(small, tmp_path):
 
 
 ENVIRONMENTS = [
-    (dict(RANK="1", WORLD_SIZE="2"), {}, (1, 2)), (dict(RANK="1", WORLD_SIZE="2"), dict(rank=0, world_size=4), (0, 4)),
+    (dict(RANK="1", WORLD_SIZE="2"), {}, (1, 2)), (dict(RANK="1", WORLD_SIZE="2", PET_NPROC_PER_NODE="auto"), {}, (1, 2)), (dict(RANK="1", WORLD_SIZE="2"), dict(rank=0, world_size=4), (0, 4)),
     (dict(SLURM_PROCID="3", SLURM_NTASKS="8"), {}, (0, 1)), (dict(SLURM_PROCID="3", SLURM_NTASKS="8"), dict(world_size="env"), (3, 8)),
     (dict(OMPI_COMM_WORLD_RANK="2", OMPI_COMM_WORLD_SIZE="3", RANK="0", WORLD_SIZE="1"), dict(world_size="env"), (2, 3)), (dict(RANK="", WORLD_SIZE="x"), {}, (0, 1)),
 ]
@@ -287,6 +287,18 @@ def test_the_environment_of_launchers_says_the_rank(make, monkeypatch, variables
     loader = make(**options)
     assert (loader.rank, loader.world_size) == share and set(flat(loader)) == set(epoch(make(rank=share[0], world_size=share[1]), 0))
     assert (f"rank {share[0]} of {share[1]}" in repr(loader)) == (share[1] > 1)
+
+
+def test_the_number_of_a_pod_is_not_that_of_a_process(make, monkeypatch):
+    """Kubeflow's training operator sets these in each pod, and torchrun in each process."""
+    for name, value in dict(RANK="1", WORLD_SIZE="8", PET_NPROC_PER_NODE="4").items():
+        monkeypatch.setenv(name, value)
+    loader = make()
+    with pytest.raises(ValueError, match="RANK=1 is the number of a pod with 4 processes.*give rank and world_size"):
+        len(loader)
+    assert make(rank=0, world_size=1).images == 22
+    monkeypatch.setenv("LOCAL_RANK", "0"), monkeypatch.setenv("RANK", "4")
+    assert (loader.rank, loader.world_size) == (4, 8)
 
 
 def test_ranks_are_decided_at_the_first_iteration(make, monkeypatch):

@@ -31,6 +31,12 @@ static const struct launcher {
 
 enum { LAUNCHERS = sizeof launchers / sizeof *launchers };
 
+/* What torchrun takes from its environment of a job on several nodes. A pod of Kubeflow has these of its own
+ * job, for whose other pods a torchrun would wait. */
+static const char *const of_nodes[] = {"PET_NNODES",      "PET_NODE_RANK",    "PET_MASTER_ADDR",
+                                       "PET_MASTER_PORT", "PET_RDZV_BACKEND", "PET_RDZV_ENDPOINT",
+                                       "PET_RDZV_ID",     "PET_RDZV_CONF"};
+
 static bool is_set(const char *name)
 {
     const char *text = name ? getenv(name) : NULL;
@@ -43,6 +49,7 @@ void rue_rank_unset(void)
         unsetenv(launchers[i].rank);
         if (launchers[i].local_rank) unsetenv(launchers[i].local_rank);
     }
+    for (size_t i = 0; i < sizeof of_nodes / sizeof *of_nodes; i++) unsetenv(of_nodes[i]);
 }
 
 /* The first whose variables are set. One that says "1 rank" counts only if no other says more: a pod or an

@@ -28,7 +28,8 @@ struct rue_rank {
  * RUE_USAGE, also in `wrong`: a variable is not a number in its range, or the number of ranks is missing. */
 rue_status rue_rank_read(struct rue_rank *out, rue_error *error) RUE_MUST_CHECK;
 
-/* Removes this process's own number from its environment: processes that it starts are not that rank. */
+/* Removes this process's own number from its environment: processes that it starts are not that rank. Removes
+ * also the nodes of a torchrun: one that it starts has only this node, unless its own words say more. */
 void rue_rank_unset(void);
 
 /* The first line of a rank to the tuner, without a newline; NULL: out of memory. The caller frees it. */

@@ -34,14 +34,23 @@ def find_share(rank: Optional[int], world_size: Union[int, str, None]) -> Tuple[
     """(rank, ranks): as given; that of torch.distributed; that of torchrun. `world_size` "env": MPI's and Slurm's,
     too."""
     if world_size == "env":
-        found = from_environment((*LAUNCHERS, TORCHRUN))
+        found = from_environment(LAUNCHERS) or of_process()
         if found is None:
             raise ValueError('world_size="env": no launcher set its variables, such as ' + " and ".join(LAUNCHERS[0]) +
                              "; give rank and world_size")
         return found
     if rank is None:
-        return from_torch() or from_environment([TORCHRUN]) or (0, 1)
+        return from_torch() or of_process() or (0, 1)
     return rank, world_size
+
+
+def of_process():
+    """(rank, ranks) of torchrun; None. Kubeflow sets the same variables in a pod, where RANK is the pod's number."""
+    found, processes = from_environment([TORCHRUN]), from_torchrun("PET_NPROC_PER_NODE", 1)
+    if found and processes > 1 and local_rank() is None:
+        raise ValueError(f"RANK={found[0]} is the number of a pod with {processes} processes, not that of a process "
+                         "(LOCAL_RANK is not set): start the script by torchrun, or give rank and world_size")
+    return found
 
 
 def from_torchrun(name, default):

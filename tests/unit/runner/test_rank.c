@@ -96,8 +96,9 @@ Test(rank, numbers_that_are_wrong_or_missing_are_refused)
 Test(rank, programs_that_a_rank_starts_are_not_that_rank)
 {
     struct rue_rank rank;
-    set("RANK=3 WORLD_SIZE=8 LOCAL_RANK=1 SLURM_PROCID=2 SLURM_NTASKS=4");
+    set("RANK=3 WORLD_SIZE=8 LOCAL_RANK=1 SLURM_PROCID=2 SLURM_NTASKS=4 PET_NNODES=2 PET_NODE_RANK=1");
     rue_rank_unset();
+    cr_assert(!getenv("PET_NNODES") && !getenv("PET_NODE_RANK"), "a torchrun has this node alone");
     cr_assert_eq(rue_rank_read(&rank, NULL), RUE_OK);
     cr_assert(rank.rank == 0 && rank.world_size == 1);
     cr_assert_not_null(getenv("WORLD_SIZE"), "they still know how many there are");
