@@ -1,7 +1,8 @@
 # Packages of Debian: `cpack -G DEB` in a build whose CMAKE_INSTALL_PREFIX is /usr makes one for each component.
 set(dist_packages lib/python3/dist-packages)
 configure_file(packaging/METADATA.in METADATA @ONLY)
-install(DIRECTORY python/rue_tuner DESTINATION ${dist_packages} COMPONENT package EXCLUDE_FROM_ALL FILES_MATCHING PATTERN *.py PATTERN py.typed)
+install(DIRECTORY python/rue_tuner DESTINATION ${dist_packages} COMPONENT package EXCLUDE_FROM_ALL
+        FILES_MATCHING PATTERN *.py PATTERN py.typed PATTERN __pycache__ EXCLUDE)
 install(TARGETS rue_python LIBRARY DESTINATION ${dist_packages}/rue_tuner COMPONENT package EXCLUDE_FROM_ALL)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/METADATA DESTINATION ${dist_packages}/rue_tuner-${PROJECT_VERSION}.dist-info
         COMPONENT package EXCLUDE_FROM_ALL)
@@ -13,10 +14,31 @@ set(CPACK_PACKAGE_CONTACT "The rue authors <authors@rue.invalid>")
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_STRIP_FILES ON)
 
+# What Debian's policy asks of each package beside its files.
+set(debian_papers ${CMAKE_CURRENT_BINARY_DIR}/debian)
+file(READ LICENSE licence)
+file(WRITE ${debian_papers}/copyright "${licence}
+On Debian, the GNU General Public License, version 3, is in /usr/share/common-licenses/GPL-3.
+")
+string(TIMESTAMP today "%a, %d %b %Y %H:%M:%S +0000" UTC) # that of SOURCE_DATE_EPOCH, if it is set
+install(CODE "execute_process(COMMAND gzip -9nf \$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_MANDIR}/man1/rue.1)"
+        COMPONENT program EXCLUDE_FROM_ALL)
+
 # debian_package(COMPONENT NAME SECTION DEPENDS DESCRIPTION)
 function(debian_package component name section depends description)
   string(TOUPPER ${component} key)
-  install(FILES LICENSE DESTINATION share/doc/${name} RENAME copyright COMPONENT ${component} EXCLUDE_FROM_ALL)
+  set(changelog ${debian_papers}/${name}/changelog)
+  file(WRITE ${changelog} "${name} (${PROJECT_VERSION}) unstable; urgency=medium
+
+  * Made from the sources of this version, whose CHANGELOG.md says what is new.
+
+ -- ${CPACK_PACKAGE_CONTACT}  ${today}
+")
+  execute_process(COMMAND gzip -9nf ${changelog} COMMAND_ERROR_IS_FATAL ANY)
+  install(FILES ${debian_papers}/copyright ${changelog}.gz DESTINATION share/doc/${name} COMPONENT ${component} EXCLUDE_FROM_ALL)
+  if(EXISTS ${CMAKE_CURRENT_SOURCE_DIR}/packaging/lintian/${name})
+    install(FILES packaging/lintian/${name} DESTINATION share/lintian/overrides COMPONENT ${component} EXCLUDE_FROM_ALL)
+  endif()
   set(CPACK_DEBIAN_${key}_PACKAGE_NAME ${name} PARENT_SCOPE)
   set(CPACK_DEBIAN_${key}_PACKAGE_SECTION ${section} PARENT_SCOPE)
   set(CPACK_DEBIAN_${key}_PACKAGE_DEPENDS "${depends}" PARENT_SCOPE)

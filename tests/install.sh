@@ -3,7 +3,7 @@
 #   apt    Debian's packages, as root or with sudo
 #   tools  from PyPI into build/tools: zarr 3, what checks python/ and manifests, and what makes wheels and docs/api.md
 #   peers  from PyPI into build/peers: libraries with loaders and training loops of their own
-#   bare   Debian's packages that make bare systems and containers, for packaging/release.sh --check
+#   bare   Debian's packages that make bare systems and containers and check packages, for packaging/release.sh --check
 # What is installed already takes no time; a changed list is installed anew. Tests of what cannot be had are skipped.
 set -uo pipefail
 
@@ -54,7 +54,7 @@ mkdir -p build
 case ${1:-all} in
     apt) install_apt ;;
     tools) install_environment tools ;;
-    bare) need_packages "to make bare systems" debootstrap buildah python3-pytest ;;
+    bare) need_packages "to make bare systems" debootstrap buildah lintian python3-pytest ;;
     peers) install_environment peers --system-site-packages ;;
     all) install_apt && install_environment tools && install_environment peers --system-site-packages ;;
     *) echo "tests/install.sh: $1: give apt, tools, peers or bare, or no word" >&2 && exit 2 ;;

@@ -1,6 +1,7 @@
 """The packages of Debian, unpacked: their files alone are enough for the program, for Python and for C."""
 import json
 import pathlib
+import shutil
 import subprocess
 import sys
 
@@ -53,6 +54,13 @@ def test_each_package_names_what_it_needs(packages):
     assert f"rue (= {version})" in depends["python3-rue-tuner"] and "libgsl" not in depends["python3-rue-tuner"]
     summaries = {field(path, "Description").splitlines()[0] for path in packages.values()}
     assert len(summaries) == len(NAMES)
+
+
+def test_lintian_finds_no_error(packages):
+    if not shutil.which("lintian"):
+        pytest.skip("skipped: lintian is not installed (tests/install.sh bare)")
+    done = subprocess.run(["lintian", "--allow-root", "--fail-on", "error", *packages.values()], capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout
 
 
 def test_no_file_is_in_two_packages(packages):
