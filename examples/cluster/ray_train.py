@@ -46,9 +46,8 @@ def make_step():
 def tune(job):
     """What to give the DataLoader; if the study is not decided, the best guess. Ray does not bind workers to CPUs: a worker that tunes
     sees all CPUs of its node. So the search is limited to those of one worker."""
-    study = os.path.join(job["results"], "tuned-together" if job["together"] else "tuned")
     result = rue.tune(make_loader(job, batch_size=job["batch_size"]), {"train": make_step()}, budget=job["budget"],
-                      max_workers=job["cpus"], out=study, strict=False)
+                      max_workers=job["cpus"], out=os.path.join(job["results"], "tuned"), strict=False)
     return result.dataloader_kwargs
 
 

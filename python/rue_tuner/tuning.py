@@ -119,6 +119,7 @@ def tune_prepared(subject, steps, models, budget, out, isolate, quiet, options):
 def tune_together(subject, steps, arguments, out, quiet):
     """All ranks call it; rank 0 searches, and all get its Result, or its error."""
     rank, connections = meet()
+    subject.ranks = world_size()
     runner = Runner(subject, steps)
     if rank > 0:
         outcome = follow(connections[0], runner)

@@ -78,6 +78,7 @@ class UserLoader(Subject):
     each knob; the first one is the default. `notes` are sentences for the user."""
 
     own, compares = knobs.OWN, False
+    ranks = 1  # that make each trial together
 
     def __init__(self, space, count, images, epochs):
         space = {name: knobs.as_list(name, values) for name, values in (space or {}).items()}
@@ -379,4 +380,5 @@ class UserLoader(Subject):
         return images
 
     def digest(self):
-        return hashlib.blake2b(self.identity().encode("utf-8", "replace"), digest_size=8).hexdigest()
+        text = self.identity() + (f" on {self.ranks} ranks" if self.ranks > 1 else "")
+        return hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=8).hexdigest()

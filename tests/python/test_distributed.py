@@ -246,3 +246,30 @@ def test_ctrl_c_on_another_rank_gives_all_ranks_the_result_so_far(interrupted, c
 
 def test_ctrl_c_on_another_rank_before_there_is_a_result_is_a_keyboard_interrupt_on_all(interrupted):
     assert all(answer["error"].startswith("KeyboardInterrupt") for answer in interrupted[0]["other first"]), interrupted[0]["other first"]
+
+
+ONE_THEN_ALL_SCRIPT = """
+    import json, os, sqlite3
+    import torch.distributed as dist
+    from torch.utils.data import DataLoader
+    import rue_tuner as rue
+    from pipelines import Squares
+
+    def tune(case):
+        rue.tune(DataLoader(Squares(32), batch_size=8), {"mine": len}, space={"num_workers": [0]}, strategy="grid", quiet=True, out="kept")
+        with sqlite3.connect("kept/study.db") as db:
+            print(json.dumps(dict(case=case, trials=db.execute("SELECT COUNT(*) FROM trial").fetchone()[0])) + "\\n", end="", flush=True)
+
+    if os.environ["RANK"] == "0":
+        tune("one")
+    dist.init_process_group("gloo")
+    tune("all")
+    tune("again")
+"""
+
+
+def test_ranks_do_not_continue_a_study_of_one(tmp_path):
+    found, errors = run_ranks(ONE_THEN_ALL_SCRIPT, tmp_path, PROGRAM)
+    assert list(found) == ["one", "all", "again"], errors
+    one, together, again = (answers[0]["trials"] for answers in found.values())
+    assert 0 < one < together == again
