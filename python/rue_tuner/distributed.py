@@ -1,5 +1,6 @@
 """Under torch.distributed all ranks make each trial together: rue, which rank 0 starts, has a connection to each."""
 import contextlib
+import datetime
 import json
 import os
 import secrets
@@ -12,6 +13,7 @@ from .errors import TuneError
 from .program import INTERRUPTED_LINE, STUDY, Interrupter, Watchdog, ctrl_c_interrupts, serve
 from .study import explain_failure
 
+MEET_S = 600   # examining a loader takes up to half of it
 CONNECT_S = 60
 INTERRUPTED_S = 15  # how long an interrupted rank waits for the results so far
 END = '{"op": "end"'  # starts the line that rank 0 adds to those of rue
@@ -36,8 +38,12 @@ def meet(error=None):
     with listen() as server:
         mine = dict(error=error and (str(error) or type(error).__name__), host=socket.gethostname(),
                     port=server.getsockname()[1], token=secrets.token_hex())
-        # objects travel over gloo, whatever the training uses
-        dist.all_gather_object(ranks, mine, group=dist.new_group(backend="gloo"))
+        try:  # objects travel over gloo, whatever the training uses
+            group = dist.new_group(backend="gloo", timeout=datetime.timedelta(seconds=MEET_S))
+            dist.all_gather_object(ranks, mine, group=group)
+        except RuntimeError as wrong:
+            raise TuneError(f"rank {rank} did not meet the {len(ranks) - 1} others within {MEET_S} s: call it on every "
+                            "rank, or before the process group exists") from wrong
         for number, message in enumerate(ranks):
             if message["error"]:
                 raise TuneError(f"on rank {number}: {message['error']}")

@@ -268,6 +268,29 @@ ONE_THEN_ALL_SCRIPT = """
 """
 
 
+ALONE_SCRIPT = """
+    import json
+    import torch.distributed as dist
+    from torch.utils.data import DataLoader
+    import rue_tuner as rue
+    from pipelines import Squares
+    from rue_tuner import distributed
+
+    dist.init_process_group("gloo")
+    distributed.MEET_S = 2
+    if dist.get_rank() == 0:
+        try:
+            rue.tune(DataLoader(Squares(32), batch_size=8), {"mine": len}, quiet=True)
+        except rue.TuneError as error:
+            print(json.dumps(dict(case="alone", error=str(error))), flush=True)
+"""
+
+
+def test_a_rank_that_tunes_alone_does_not_wait_for_ever(tmp_path):
+    found, errors = run_ranks(ALONE_SCRIPT, tmp_path, PROGRAM)
+    assert found["alone"][0]["error"].startswith("rank 0 did not meet the 2 others within 2 s: call it on every rank"), errors
+
+
 def test_ranks_do_not_continue_a_study_of_one(tmp_path):
     found, errors = run_ranks(ONE_THEN_ALL_SCRIPT, tmp_path, PROGRAM)
     assert list(found) == ["one", "all", "again"], errors
