@@ -197,14 +197,14 @@ rue_status rue_export_write(const struct rue_findings *findings, size_t format, 
     if (status != RUE_OK) return status;
     enum loader loader = formats[format].loader;
     if ((loader == LOADER_TORCH && !torch) || (loader == LOADER_OWN && !own))
-        return rue_fail(error, RUE_USAGE,
-                        "--as %s is for studies of %s, and this one measured %s: others may need another "
-                        "configuration",
-                        rue_export_names[format],
-                        loader == LOADER_TORCH ? "PyTorch's DataLoader" : "rue's own loader",
-                        own     ? "rue's own loader"
-                        : torch ? "PyTorch's DataLoader"
-                                : findings->runner.name);
+        return rue_fail(
+            error, RUE_USAGE, "--as %s is for studies of %s, and this one measured %s: %s",
+            rue_export_names[format], loader == LOADER_TORCH ? "PyTorch's DataLoader" : "rue's own loader",
+            own     ? "rue's own loader"
+            : torch ? "PyTorch's DataLoader"
+                    : findings->runner.name,
+            loader == LOADER_TORCH ? "tune with --runner \"python3 -m rue_tuner.runner\", or use --as env"
+                                   : "tune without --runner, or use --as env");
     return write_config(findings, &variant->matrix->configs[variant->selection->recommended], format, stream,
                         error);
 }

@@ -30,8 +30,8 @@ struct rue_waiting {
     size_t slowed;  /* models that wait for more than 10 % */
     size_t slowest; /* model that waits longest */
     double most_ratio, mean_ratio;
-    double
-        perfect_ratio; /* how many times as fast a perfect loader would be; geometric mean over the models */
+    double perfect_ratio; /* how many times as fast a perfect loader would be; geometric mean, with the
+                             models' weights */
 };
 
 /* (verdict_waiting.c) */
@@ -43,8 +43,8 @@ struct rue_waiting rue_waiting_find(const struct rue_findings *findings,
 void rue_verdict_waiting(struct rue_page *page, const struct rue_variant_findings *variant,
                          const struct rue_waiting *waiting);
 
-/* Below a variant's table, a sentence each: repeats that failed; with `steady`, the gain over baselines, of
- * what a perfect loader would gain; the bound on other configurations. Needs a recommendation. */
+/* Below a variant's table, a sentence each: repeats that failed; with `steady`, the gain over baselines,
+ * beside that of a perfect loader; the bound on other configurations. Needs a recommendation. */
 void rue_verdict_evidence(struct rue_page *page, const struct rue_variant_findings *variant,
                           const struct rue_waiting *waiting, bool steady);
 

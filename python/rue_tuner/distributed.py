@@ -38,11 +38,15 @@ def meet(error=None):
     with listen() as server:
         mine = dict(error=error and (str(error) or type(error).__name__), host=socket.gethostname(),
                     port=server.getsockname()[1], token=secrets.token_hex())
+        start = time.monotonic()
         try:  # objects travel over gloo, whatever the training uses
             group = dist.new_group(backend="gloo", timeout=datetime.timedelta(seconds=MEET_S))
             dist.all_gather_object(ranks, mine, group=group)
         except RuntimeError as wrong:
-            raise TuneError(f"rank {rank} did not meet the {len(ranks) - 1} others within {MEET_S} s: call it on every "
+            if time.monotonic() - start < MEET_S:
+                reason = str(wrong).split("\n", 1)[0]
+                raise TuneError(f"rank {rank} cannot exchange messages with the other ranks: {reason}") from wrong
+            raise TuneError(f"rank {rank} did not meet the other ranks within {MEET_S} s: call rue_tuner.tune on every "
                             "rank, or before the process group exists") from wrong
         for number, message in enumerate(ranks):
             if message["error"]:

@@ -111,7 +111,7 @@ def headroom(
     Raises:
         TypeError: an argument is of the wrong kind, such as a factory
         ValueError: an argument has a value that makes no sense
-        TuneError: a trial fails
+        TuneError: a trial fails, or `budget` has a wrong value
         KeyboardInterrupt: Ctrl-C was pressed
 
     Examples:
@@ -143,7 +143,8 @@ def headroom(
             raise failure(run, runner)
         document = json.loads(run.report)
         document["sentences"] = list(map(reword, document["sentences"]))
-        document["profile"] = profile_loading(subject) if subject.name == "torch" else []
+        costs = any(row["limit"] != "nothing" for row in document["models"])
+        document["profile"] = profile_loading(subject) if costs and subject.name == "torch" else []
     largest = [f"{100 * share:.0f} % {what}" for share, what in document["profile"][:3] if share > SMALL_SHARE]
     result = Headroom(document)
     if largest and result.worst["limit"] != "nothing":

@@ -26,6 +26,7 @@ RESULTS_S = 5  # usually enough for that
 OF_TEMPORARY = re.compile(rf"^(?:written: .*?{TEMPORARY}.*?\n|More: [^;]*?{TEMPORARY}.*?--json\.\n)", re.M | re.S)
 INTERRUPTED_LINE = '{"op": "interrupted"}\n'  # from a rank to rue; and from rank 0 to the others, among those of rue
 BUNDLED = pathlib.Path(__file__).with_name("bin") / "rue"
+STARTED = "_RUE_STARTED"  # the process that main() becomes; if the program were main() again, it would not end
 STUDY = threading.Lock()  # held while this process runs a study, or is the runner of one
 
 
@@ -302,6 +303,9 @@ def main():
     """The console command `rue` of the package, and `python -m rue_tuner`. The program names itself as it was typed."""
     try:
         program = find_program()
+        if os.environ.get(STARTED) == str(os.getpid()):
+            raise TuneError(f"{program} is the command that starts the program rue, not the program: unset RUE_PROGRAM")
+        os.environ[STARTED] = str(os.getpid())
         typed = typed_name(program) if sys.argv[0].endswith("__main__.py") else sys.argv[0]
         os.execv(program, [typed, *sys.argv[1:]])
     except TuneError as error:

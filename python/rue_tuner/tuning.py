@@ -68,7 +68,8 @@ def tune(
     Raises:
         TypeError: an argument is of the wrong kind, or does not exist
         ValueError: an argument has a value that makes no sense
-        TuneError: the study has no result, because the loader or a step fails, or the budget is too small
+        TuneError: the study has no result, because the loader or a step fails, or the budget is too small; or an
+            option such as `budget` has a wrong value
         KeyboardInterrupt: Ctrl-C came before there was a result
 
     Examples:

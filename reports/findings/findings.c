@@ -264,7 +264,7 @@ const char *rue_findings_why_not(const struct rue_findings *findings,
 const char *rue_findings_next_step(const struct rue_findings *findings,
                                    const struct rue_variant_findings *variant)
 {
-    if (rue_findings_is_unsteady(findings))
+    if (rue_findings_is_unsteady(findings) && !findings->run.accepts_busy)
         return "tune again with the same options when the machine is idle, or with --accept-busy if it never "
                "is";
     return findings->run.partial || variant->knowledge

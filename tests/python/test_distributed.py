@@ -269,7 +269,7 @@ ONE_THEN_ALL_SCRIPT = """
 
 
 ALONE_SCRIPT = """
-    import json
+    import json, os
     import torch.distributed as dist
     from torch.utils.data import DataLoader
     import rue_tuner as rue
@@ -277,18 +277,25 @@ ALONE_SCRIPT = """
     from rue_tuner import distributed
 
     dist.init_process_group("gloo")
-    distributed.MEET_S = 2
-    if dist.get_rank() == 0:
+    def tune(case):
         try:
             rue.tune(DataLoader(Squares(32), batch_size=8), {"mine": len}, quiet=True)
         except rue.TuneError as error:
-            print(json.dumps(dict(case="alone", error=str(error))), flush=True)
+            print(json.dumps(dict(case=case, error=str(error))) + "\\n", end="", flush=True)
+
+    os.environ["GLOO_SOCKET_IFNAME"] = "nosuch"
+    tune("no interface")
+    del os.environ["GLOO_SOCKET_IFNAME"]
+    distributed.MEET_S = 2
+    if dist.get_rank() == 0:
+        tune("alone")
 """
 
 
-def test_a_rank_that_tunes_alone_does_not_wait_for_ever(tmp_path):
+def test_a_rank_that_tunes_alone_and_one_that_reaches_no_other_are_errors(tmp_path):
     found, errors = run_ranks(ALONE_SCRIPT, tmp_path, PROGRAM)
-    assert found["alone"][0]["error"].startswith("rank 0 did not meet the 2 others within 2 s: call it on every rank"), errors
+    assert [answer["error"].startswith("rank ") and "nosuch" in answer["error"] for answer in found["no interface"]] == [True] * RANKS, errors
+    assert found["alone"][0]["error"].startswith("rank 0 did not meet the other ranks within 2 s: call rue_tuner.tune on every rank"), errors
 
 
 def test_ranks_do_not_continue_a_study_of_one(tmp_path):

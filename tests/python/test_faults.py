@@ -182,6 +182,15 @@ sys.exit("rue tune: it answered " + answers.decode().splitlines()[-1])
         rue.tune(DataLoader(Squares(), batch_size=8), MODELS, **SMALL)
 
 
+def test_the_console_command_as_the_program_is_refused(tmp_path):
+    program = tmp_path / "rue"
+    program.write_text(f"#!{sys.executable}\nfrom rue_tuner.program import main\nmain()\n")
+    program.chmod(0o755)
+    env = clean_environment(RUE_PROGRAM=str(program), PYTHONPATH=ROOT / "python")
+    done = subprocess.run([program, "--version"], capture_output=True, text=True, timeout=HANG_S, env=env)
+    assert done.returncode == 1 and done.stderr == f"rue: {program} is the command that starts the program rue, not the program: unset RUE_PROGRAM\n"
+
+
 def test_a_large_parent_is_forked_and_spawned():
     if int(next(line for line in open("/proc/meminfo") if line.startswith("MemAvailable")).split()[1]) < 2 << 20:
         pytest.skip("skipped: less than 2 GiB of memory are available")

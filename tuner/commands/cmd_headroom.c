@@ -46,15 +46,21 @@ static rue_status show(const struct rue_headroom *headroom, bool json, rue_error
     return rue_terminal_show(&page, RUE_TABLE_COLUMNS, error);
 }
 
-/* Fails if loading costs more than the limit. */
+/* Fails if loading costs more than the limit, or may. */
 static rue_status judge(const struct rue_headroom *headroom, rue_error *error)
 {
     const struct rue_headroom_row *worst = rue_headroom_worst(headroom);
-    double loss = rue_headroom_loss(worst->gain.ratio);
-    if (isnan(headroom->max_loss_ratio) || loss <= headroom->max_loss_ratio) return RUE_OK;
+    double loss = rue_headroom_loss(worst->gain.ratio), limit = headroom->max_loss_ratio;
+    if (isnan(limit) || loss <= limit) return RUE_OK;
+    bool known = worst->gain.confidence > 0 && rue_headroom_loss(worst->gain.low) > limit;
+    char interval[64] = "";
+    if (worst->gain.confidence > 0)
+        snprintf(interval, sizeof interval, " (%.3g %% CI %.0f to %.0f %%)", 100 * worst->gain.confidence,
+                 100 * rue_headroom_loss(worst->gain.low), 100 * rue_headroom_loss(worst->gain.high));
     return rue_fail(error, RUE_INCONCLUSIVE,
-                    "loading costs %.1f %% of an epoch of %s, more than --max-loss %g%%", 100 * loss,
-                    worst->model, 100 * headroom->max_loss_ratio);
+                    "loading costs %.1f %%%s of an epoch of %s, more than --max-loss %g%%%s", 100 * loss,
+                    interval, worst->model, 100 * limit,
+                    known ? "" : ", but the interval includes the limit: raise --budget");
 }
 
 static rue_status measure_and_show(struct rue_study *study, const struct rue_options *options,

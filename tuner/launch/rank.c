@@ -31,11 +31,11 @@ static const struct launcher {
 
 enum { LAUNCHERS = sizeof launchers / sizeof *launchers };
 
-/* What torchrun takes from its environment of a job on several nodes. A pod of Kubeflow has these of its own
- * job, for whose other pods a torchrun would wait. */
-static const char *const of_nodes[] = {"PET_NNODES",      "PET_NODE_RANK",    "PET_MASTER_ADDR",
-                                       "PET_MASTER_PORT", "PET_RDZV_BACKEND", "PET_RDZV_ENDPOINT",
-                                       "PET_RDZV_ID",     "PET_RDZV_CONF"};
+/* The nodes of a job, as torchrun reads them. In a pod of Kubeflow they are those of the pod's own job: a
+ * torchrun that reads them waits for the other pods. */
+static const char *const node_variables[] = {"PET_NNODES",      "PET_NODE_RANK",    "PET_MASTER_ADDR",
+                                             "PET_MASTER_PORT", "PET_RDZV_BACKEND", "PET_RDZV_ENDPOINT",
+                                             "PET_RDZV_ID",     "PET_RDZV_CONF"};
 
 static bool is_set(const char *name)
 {
@@ -49,7 +49,7 @@ void rue_rank_unset(void)
         unsetenv(launchers[i].rank);
         if (launchers[i].local_rank) unsetenv(launchers[i].local_rank);
     }
-    for (size_t i = 0; i < sizeof of_nodes / sizeof *of_nodes; i++) unsetenv(of_nodes[i]);
+    for (size_t i = 0; i < sizeof node_variables / sizeof *node_variables; i++) unsetenv(node_variables[i]);
 }
 
 /* The first whose variables are set. One that says "1 rank" counts only if no other says more: a pod or an

@@ -29,7 +29,7 @@ struct rue_rank {
 rue_status rue_rank_read(struct rue_rank *out, rue_error *error) RUE_MUST_CHECK;
 
 /* Removes this process's own number from its environment: processes that it starts are not that rank. Removes
- * also the nodes of a torchrun: one that it starts has only this node, unless its own words say more. */
+ * also the nodes of a torchrun: one that it starts has only this node, unless its options name more. */
 void rue_rank_unset(void);
 
 /* The first line of a rank to the tuner, without a newline; NULL: out of memory. The caller frees it. */

@@ -187,5 +187,5 @@ rue_status rue_study_check_smallest(const struct rue_study_setup *setup,
         rue_format_duration((uint64_t)(needed_s * 1e9), needed, sizeof needed),
         loaders ? "measured by the first probes" : "the models alone",
         format_smallest_budget(setup, ledger, suggested_s, suggested, sizeof suggested),
-        suggested_s > needed_s ? " to compare two configurations" : "");
+        suggested_s > needed_s ? " for a comparison" : "");
 }

@@ -401,7 +401,7 @@ def test_a_budget_that_is_too_small_names_the_smallest_sufficient_one(rue, scrip
 def test_a_sufficient_budget_shows_the_number_of_configurations(rue, script):
     """A grid of one needs no second one to be compared with."""
     words = [*GRID, "--budget", "1ms", "--images", "1000000"]
-    expect_failure(tune(rue, script(TABLE), *words), 2, " to compare two configurations, or lower --images")
+    expect_failure(tune(rue, script(TABLE), *words), 2, " for a comparison, or lower --images")
     line = expect_failure(tune(rue, script(TABLE), *words, "--batch-size", "16", "--num-workers", "2"), 2, "--images")
     assert wording.S_OR_LOWER_IMAGES in line
 
