@@ -59,11 +59,15 @@ const char *sigabbrev_np(int number)
     return number > 0 && number < (int)(sizeof names / sizeof *names) ? names[number] : NULL;
 }
 
-/* Of 2.34. Called after fork: only system calls. */
+enum { FILES_MAX = 65536 };
+
+/* Of 2.34. Called after fork: only system calls. On kernels before 5.9, files above FILES_MAX stay open:
+ * closing all that containers permit, often 2^30, would take minutes. */
 void closefrom(int first)
 {
     if (syscall(SYS_close_range, first, ~0U, 0) == 0) return;
     struct rlimit limit;
     if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
-    for (int file = first; (rlim_t)file < limit.rlim_cur; file++) close(file);
+    int end = limit.rlim_cur < FILES_MAX ? (int)limit.rlim_cur : FILES_MAX;
+    for (int file = first; file < end; file++) close(file);
 }
