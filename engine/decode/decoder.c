@@ -42,7 +42,7 @@ rue_status rue_decoder_open(uint64_t max_pixels, uint32_t short_side, enum rue_o
     decoder->max_pixels = max_pixels;
     decoder->short_side = short_side;
     decoder->orientation = orientation;
-    rue_status status = rue_jpeg_open(max_pixels, short_side, &decoder->jpeg, error);
+    rue_status status = rue_jpeg_open(max_pixels, short_side, rue_kernels_best(), &decoder->jpeg, error);
     if (status != RUE_OK) return rue_decoder_close(decoder), status;
     *out = decoder;
     return RUE_OK;

@@ -10,12 +10,14 @@
 
 #include <jerror.h>
 
+#include "baseline.h"
 #include "units.h"
 
 enum { MARKER_TEM = 0x01, MARKER_SOF0 = 0xC0, MARKER_SOS = 0xDA };
 
 struct rue_jpeg {
-    struct jpeg_decompress_struct decoder;
+    struct jpeg_decompress_struct decoder; /* first: find_owner */
+    struct rue_baseline *baseline;         /* its client_data; NULL: libjpeg decodes the Huffman codes */
     struct jpeg_error_mgr hooks;
     jmp_buf trap;     /* errors of libjpeg jump here; set by each call that enters libjpeg */
     rue_error *error; /* of the call in progress */
@@ -25,6 +27,11 @@ struct rue_jpeg {
     size_t bytes;        /* of the image in progress */
     enum { IN_HEADER, IN_ROWS, AFTER_ROWS } phase;
 };
+
+static struct rue_jpeg *find_owner(j_common_ptr decoder)
+{
+    return (struct rue_jpeg *)decoder;
+}
 
 _Noreturn static void jump_out(struct rue_jpeg *jpeg, rue_status status)
 {
@@ -56,7 +63,7 @@ static void format_message(j_common_ptr common, char *out)
 
 _Noreturn static void on_error(j_common_ptr common)
 {
-    struct rue_jpeg *jpeg = common->client_data;
+    struct rue_jpeg *jpeg = find_owner(common);
     int code = common->err->msg_code;
     if (code == JERR_OUT_OF_MEMORY)
         jump_out(jpeg,
@@ -74,7 +81,7 @@ _Noreturn static void on_error(j_common_ptr common)
 /* libjpeg fills missing data with grey and only warns. It accepts ff 01 in the headers; PIL refuses it. */
 static void on_message(j_common_ptr common, int level)
 {
-    struct rue_jpeg *jpeg = common->client_data;
+    struct rue_jpeg *jpeg = find_owner(common);
     int code = common->err->msg_code;
     if (level < 0 && code == JWRN_JPEG_EOF) {
         if (jpeg->phase == AFTER_ROWS) jump_out(jpeg, RUE_OK);
@@ -177,7 +184,8 @@ static void reset_decoder(struct rue_jpeg *jpeg)
     jpeg_destroy_decompress(&jpeg->decoder);
 }
 
-rue_status rue_jpeg_open(uint64_t max_pixels, uint32_t short_side, struct rue_jpeg **out, rue_error *error)
+rue_status rue_jpeg_open(uint64_t max_pixels, uint32_t short_side, const struct rue_kernels *kernels,
+                         struct rue_jpeg **out, rue_error *error)
 {
     struct rue_jpeg *jpeg = calloc(1, sizeof *jpeg);
     if (!jpeg) return rue_fail_memory(error, "a JPEG decoder", sizeof *jpeg);
@@ -189,7 +197,9 @@ rue_status rue_jpeg_open(uint64_t max_pixels, uint32_t short_side, struct rue_jp
                                           .format_message = format_message,
                                           .reset_error_mgr = reset_messages};
     jpeg->decoder.err = &jpeg->hooks;
-    jpeg->decoder.client_data = jpeg;
+    if (kernels && rue_baseline_open(kernels, &jpeg->baseline, error) != RUE_OK)
+        return rue_jpeg_close(jpeg), RUE_MEMORY;
+    jpeg->decoder.client_data = jpeg->baseline;
     *out = jpeg;
     return RUE_OK;
 }
@@ -203,6 +213,7 @@ void rue_jpeg_close(struct rue_jpeg *jpeg)
 {
     if (!jpeg) return;
     reset_decoder(jpeg);
+    rue_baseline_close(jpeg->baseline);
     free(jpeg);
 }
 
@@ -259,6 +270,7 @@ static rue_status start_image(struct rue_jpeg *jpeg, struct rue_image_size *size
     jpeg->decoder.scale_num = eighths(jpeg);
     jpeg->decoder.scale_denom = 8;
     jpeg_start_decompress(&jpeg->decoder);
+    if (jpeg->baseline) rue_baseline_begin(&jpeg->decoder);
     *size = (struct rue_image_size){jpeg->decoder.output_width, jpeg->decoder.output_height,
                                     jpeg->decoder.image_width, jpeg->decoder.image_height,
                                     jpeg->decoder.scale_num};
@@ -342,6 +354,11 @@ rue_status rue_jpeg_rows(struct rue_jpeg *jpeg, uint32_t count, uint8_t *out, si
     rue_status status = read_rows(jpeg, count, out, stride);
     if (status != RUE_OK) reset_decoder(jpeg);
     return status;
+}
+
+bool rue_jpeg_is_baseline_used(const struct rue_jpeg *jpeg)
+{
+    return jpeg->baseline && rue_baseline_is_used(jpeg->baseline);
 }
 
 /* PIL reads blocks of 64 KB. It does not see damage in blocks after the last row. */

@@ -18,6 +18,7 @@
 #include <stdint.h>
 
 #include "image_size.h"
+#include "kernels.h"
 
 enum {
     RUE_JPEG_SCANS_MAX = 100, /* thousands of scans in a few hundred KB would decode for minutes */
@@ -29,9 +30,10 @@ enum {
 struct rue_jpeg;
 
 /* `short_side`: pixels that the short side needs after decoding; 0: full size. Images of at least twice that
- * size are decoded at 1/2, 1/4 or 1/8. `max_pixels`: larger images are refused. */
-rue_status rue_jpeg_open(uint64_t max_pixels, uint32_t short_side, struct rue_jpeg **out,
-                         rue_error *error) RUE_MUST_CHECK;
+ * size are decoded at 1/2, 1/4 or 1/8. `max_pixels`: larger images are refused. `kernels`: for baseline.h;
+ * NULL: libjpeg alone decodes, to the same pixels in more time. */
+rue_status rue_jpeg_open(uint64_t max_pixels, uint32_t short_side, const struct rue_kernels *kernels,
+                         struct rue_jpeg **out, rue_error *error) RUE_MUST_CHECK;
 void rue_jpeg_set_short_side(struct rue_jpeg *jpeg, uint32_t short_side);
 void rue_jpeg_close(struct rue_jpeg *jpeg);
 
@@ -54,6 +56,9 @@ rue_status rue_jpeg_crop(struct rue_jpeg *jpeg, uint32_t *first, uint32_t *count
 /* Writes the next `count` rows, RUE_IMAGE_PIXEL_BYTES per column, `stride` bytes per row. */
 rue_status rue_jpeg_rows(struct rue_jpeg *jpeg, uint32_t count, uint8_t *out, size_t stride,
                          rue_error *error) RUE_MUST_CHECK;
+
+/* For tests: see rue_baseline_is_used. */
+bool rue_jpeg_is_baseline_used(const struct rue_jpeg *jpeg);
 
 /* Call it after the last row that is needed. Checks the data up to the end marker, but like PIL no further
  * than a block of 64 KB; missing data at the end are accepted. Decodes other rows only if needed. */

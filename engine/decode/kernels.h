@@ -43,6 +43,8 @@ struct rue_normal {
     float value[RUE_CHANNELS][256]; /* of each level */
 };
 
+struct rue_scan;
+
 struct rue_kernels {
     const char *name;
     bool (*usable)(void); /* whether this machine can run it */
@@ -67,6 +69,14 @@ struct rue_kernels {
     /* Normalises `count` levels of `channel`; writes as `copy` does. */
     void (*normalize)(const struct rue_normal *normal, int channel, const uint8_t *levels, size_t count,
                       float *out);
+
+    /* Copies the bytes of a JPEG scan up to a marker, without the zeros behind ff. Returns the second byte of
+     * the marker; 0: `end` comes before one. Advances `in` behind the marker, and `out`, which needs room for
+     * 32 bytes more than the input has. */
+    int (*unstuff)(const uint8_t **in, const uint8_t *end, uint8_t **out);
+
+    /* Reads the next MCU into zeroed blocks; NULL: it is skipped. False: it is damaged (baseline_scan.h). */
+    bool (*read_mcu)(struct rue_scan *scan, int16_t (**blocks)[64]);
 };
 
 /* All compiled levels, the fastest first, NULL at the end. The last one runs everywhere. */

@@ -1,19 +1,21 @@
-/* The loops for AVX2 with FMA. */
+/* The loops for AVX2 with FMA and BMI2, which all such machines have. */
 #include "kernels.h"
 
 #ifdef __x86_64__
 #    include <immintrin.h>
 #    include <string.h>
 
+#    include "baseline_scan.h"
 #    include "vertical_loops.h"
 
-#    define AVX2 __attribute__((target("avx2,fma")))
+#    define AVX2 __attribute__((target("avx2,fma,bmi,bmi2")))
 
 enum { LANES = RUE_TAP_GROUP * RUE_PIXEL_BYTES }; /* bytes of a group of taps */
 
 static bool usable(void)
 {
-    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi") &&
+           __builtin_cpu_supports("bmi2");
 }
 
 /* Multiplies 8 bytes, two taps, with their weights: 8 products. */
@@ -164,6 +166,35 @@ AVX2 static void normalize(const struct rue_normal *normal, int channel, const u
     if (i < count) rue_kernels_portable.normalize(normal, channel, levels + i, count - i, out + i);
 }
 
+AVX2 static int unstuff(const uint8_t **in, const uint8_t *end, uint8_t **out)
+{
+    enum { AT_ONCE = 32 };
+    const __m256i ones = _mm256_set1_epi8(-1);
+    const uint8_t *from = *in;
+    uint8_t *to = *out;
+    int marker = 0;
+    while (end - from > AT_ONCE && marker == 0) {
+        __m256i bytes = _mm256_loadu_si256((const __m256i *)from);
+        uint32_t found = (uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(bytes, ones));
+        _mm256_storeu_si256((__m256i *)to, bytes);
+        unsigned before = _tzcnt_u32(found); /* 32: none */
+        from += before;
+        to += before;
+        if (before == AT_ONCE) continue;
+        marker = from[1];
+        from += 2;
+        to += marker == 0;
+    }
+    *in = from;
+    *out = to;
+    return marker ? marker : rue_kernels_portable.unstuff(in, end, out);
+}
+
+AVX2 static bool read_mcu(struct rue_scan *scan, int16_t (**blocks)[RUE_BLOCK_COEFFICIENTS])
+{
+    return rue_scan_read_mcu(scan, blocks);
+}
+
 const struct rue_kernels rue_kernels_avx2 = {
     .name = "avx2",
     .usable = usable,
@@ -173,5 +204,7 @@ const struct rue_kernels rue_kernels_avx2 = {
     .normalized_planes = normalized_planes,
     .copy = copy,
     .normalize = normalize,
+    .unstuff = unstuff,
+    .read_mcu = read_mcu,
 };
 #endif

@@ -1,6 +1,7 @@
 /* The loops in portable C. */
 #include <string.h>
 
+#include "baseline_scan.h"
 #include "kernels.h"
 #include "vertical_loops.h"
 
@@ -55,6 +56,25 @@ static void normalize(const struct rue_normal *normal, int channel, const uint8_
     for (size_t i = 0; i < count; i++) out[i] = normal->value[channel][levels[i]];
 }
 
+static int unstuff(const uint8_t **in, const uint8_t *end, uint8_t **out)
+{
+    const uint8_t *from = *in;
+    uint8_t *to = *out;
+    int marker = 0;
+    while (end - from >= 2 && marker == 0) {
+        *to = *from++;
+        if (*to != 0xFF || (marker = *from++) == 0) to++;
+    }
+    *in = from;
+    *out = to;
+    return marker;
+}
+
+static bool read_mcu(struct rue_scan *scan, int16_t (**blocks)[RUE_BLOCK_COEFFICIENTS])
+{
+    return rue_scan_read_mcu(scan, blocks);
+}
+
 const struct rue_kernels rue_kernels_portable = {
     .name = "portable",
     .usable = always,
@@ -64,4 +84,6 @@ const struct rue_kernels rue_kernels_portable = {
     .normalized_planes = normalized_planes,
     .copy = copy,
     .normalize = normalize,
+    .unstuff = unstuff,
+    .read_mcu = read_mcu,
 };

@@ -69,7 +69,7 @@ def main():
     options = parser.parse_args()
     build()
     photos, float32, uint8 = data(options.photos and options.photos.resolve())
-    runs = [("image_pipeline", photos), ("raw_loader", photos), ("tensor_loader", float32), ("tensor_loader", uint8),
+    runs = [("image_pipeline", photos), ("entropy", photos), ("raw_loader", photos), ("tensor_loader", float32), ("tensor_loader", uint8),
             ("cold", float32), ("cold", uint8), ("epochs", photos), ("epochs", uint8), ("overheads",), ("memory",), ("queue",), ("batches",), ("thinking",), ("null_test",), ("host_model",),
             ("augment",)]
     repeats = [options.repeats] if options.repeats else []

@@ -15,5 +15,9 @@ colours=cmyk
 colours=rgb
 sampling=2x2,1x1,1x1
 sampling=2x1,1x1,1x1 restart=2
+sampling=1x1,1x1,1x1 quality=98 optimize=1
+sampling=4x1,1x1,1x1
+sampling=1x2,1x1,1x1
+colours=grey restart=3
 optimize=1
 END

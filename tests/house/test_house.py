@@ -41,8 +41,8 @@ for folder in ENGINE[5:]:
 for folder in ENGINE[6:]:
     MAY_INCLUDE[folder].append("engine/knobs")
 FOLDERS = list(MAY_INCLUDE)
-# There for tests alone: they try every level of SIMD.
-SEAMS = {"rue_resample_set_kernels"}
+# There for tests alone: they try every level of SIMD, and ask which decoder is in use.
+SEAMS = {"rue_resample_set_kernels", "rue_jpeg_is_baseline_used"}
 # Headers of the system that a folder does without: it does no I/O and has no clock, or must not link what is behind them.
 IO = r"(unistd|fcntl|time|dirent|pthread|sys/.*|poll|spawn|signal)\.h"
 LIBRARIES = r"(jansson|sqlite3)\.h|gsl/.*"

@@ -10,7 +10,7 @@ static rue_error failure;
 static void setup(void)
 {
     failure = (rue_error){0};
-    cr_assert_eq(rue_jpeg_open(1000 * 1000, 0, &jpeg, NULL), RUE_OK);
+    cr_assert_eq(rue_jpeg_open(1000 * 1000, 0, rue_kernels_best(), &jpeg, NULL), RUE_OK);
 }
 
 static void teardown(void)
@@ -169,7 +169,7 @@ Test(jpeg, crop_has_the_pixels_of_the_whole_image)
 Test(jpeg, crop_of_a_scaled_image_has_its_pixels)
 {
     rue_jpeg_close(jpeg);
-    cr_assert_eq(rue_jpeg_open(1000 * 1000, 32, &jpeg, NULL), RUE_OK);
+    cr_assert_eq(rue_jpeg_open(1000 * 1000, 32, rue_kernels_best(), &jpeg, NULL), RUE_OK);
     assert_crops_of_all_kinds(170, 90);  /* decoded at 1/2 */
     assert_crops_of_all_kinds(333, 129); /* at 1/4 */
     assert_crops_of_all_kinds(257, 600); /* at 1/8 */
@@ -272,7 +272,7 @@ Test(jpeg, inverted_cmyk_becomes_rgb)
 Test(jpeg, memory_for_scans_is_judged_from_the_header)
 {
     struct rue_jpeg *large;
-    cr_assert_eq(rue_jpeg_open(UINT64_C(1) << 30, 0, &large, NULL), RUE_OK);
+    cr_assert_eq(rue_jpeg_open(UINT64_C(1) << 30, 0, rue_kernels_best(), &large, NULL), RUE_OK);
     struct jpeg_file file = jpeg_make((struct jpeg_recipe){.width = 20, .height = 20, .progressive = true});
     memcpy(file.data + find(file, 0xC2) + 5, "\x60\0\x60\0", 4); /* 24576 x 24576, in 4:2:0 */
     struct rue_image_size size;

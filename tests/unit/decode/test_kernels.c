@@ -111,3 +111,44 @@ Test(kernels, planes_are_split_from_a_line)
         for (size_t width = 1; rue_kernels[k]->usable() && width <= 224; width++)
             assert_split(rue_kernels[k], &normal, width);
 }
+
+/* The definition: bytes up to a marker, without the zeros behind ff. Returns the marker. */
+static int unstuff_slowly(const uint8_t *in, size_t bytes, uint8_t *out, size_t *count)
+{
+    for (size_t i = *count = 0; i + 1 < bytes; i++) {
+        if (in[i] == 0xFF && in[i + 1] != 0) return in[i + 1];
+        out[(*count)++] = in[i];
+        i += in[i] == 0xFF;
+    }
+    return 0;
+}
+
+static void assert_unstuffed(const struct rue_kernels *kernels, const uint8_t *in, size_t bytes)
+{
+    uint8_t expected[200], out[232], *exact = malloc(bytes ? bytes : 1); /* for the sanitizer */
+    size_t count;
+    memcpy(exact, in, bytes);
+    const uint8_t *at = exact;
+    uint8_t *to = out;
+    int marker = unstuff_slowly(in, bytes, expected, &count);
+    cr_assert_eq(kernels->unstuff(&at, exact + bytes, &to), marker, "%s", kernels->name);
+    if (marker) cr_assert(at - exact >= 2 && at[-2] == 0xFF && at[-1] == marker);
+    if (marker) cr_assert_eq(to - out, (ptrdiff_t)count, "%s", kernels->name);
+    cr_assert_eq(memcmp(out, expected, count), 0, "%s, %zu bytes", kernels->name, bytes);
+    free(exact);
+}
+
+Test(kernels, scans_are_unstuffed_up_to_the_next_marker)
+{
+    uint8_t in[200];
+    unsigned seed = 1;
+    for (size_t k = 0; rue_kernels[k]; k++)
+        for (unsigned i = 0; rue_kernels[k]->usable() && i < 20000; i++) {
+            unsigned rarity = 1 + i % 90; /* of ff, and of markers */
+            for (size_t b = 0; b < sizeof in; b++) {
+                bool is_behind = b > 0 && in[b - 1] == 0xFF && (unsigned)rand_r(&seed) % rarity;
+                in[b] = is_behind ? 0 : (unsigned)rand_r(&seed) % rarity ? (uint8_t)b : 0xFF;
+            }
+            assert_unstuffed(rue_kernels[k], in, i % (sizeof in + 1));
+        }
+}
