@@ -12,8 +12,8 @@ import pytest
 from conftest import HANG_S, PROGRAM, ROOT, clean_environment, find_release
 
 # Lines that are covered elsewhere: what installs packages, builds, or runs the tests themselves.
-# The Python examples are in tests/python/test_examples.py. What docs/store.md asks of SQLite is in ../study/test_store_page.py.
-ELSEWHERE = re.compile(r"apt-get install |examples/quickstart\.sh( |$)|(tests|packaging)/(\w+/)?\w+\.(sh|py)( |$)|docker |\.ci/|cmake |source tuner/|pip install |python3 -m rue_tuner |/usr/bin/python3 -m pytest |python3 examples/|sqlite3 |"
+# The Python examples are in tests/python/test_examples.py. What docs/store.md asks of SQLite is in ../study/test_store_page.py. The script for Ray is in tests/python/test_ray.py.
+ELSEWHERE = re.compile(r"apt-get install |examples/quickstart\.sh( |$)|(tests|packaging)/(\w+/)?\w+\.(sh|py)( |$)|docker |\.ci/|cmake |source tuner/|pip install |python3 -m rue_tuner |/usr/bin/python3 -m pytest |python3 (examples/|ray_train)|sqlite3 |"
                        r"mkdir mix |rue tune (mix/|'\{coco)|rue (tune|scale) .* --launch ")  # test_queue.py, test_launch.py and test_rank_scaling.py have them
 RUNS = re.compile(r"(taskset -c \S+ rue|rue|(echo '[^']*'|cat \S+) \| rue) ")
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
