@@ -91,7 +91,7 @@ def signature(title, member):
 
 
 def properties(member):
-    """(name, type, what its docstring says in one line) of those that have one."""
+    """(name, type, what its docstring says in one line) of each property with a docstring."""
     for name, found in member.members.items():
         if found.is_attribute and "property" in found.labels and not name.startswith("_") and found.docstring:
             parts = []

@@ -28,7 +28,7 @@ enum {
 };
 
 /* A symbol: bits of its code and value together (0 to 5); coefficients that it adds, those before it that are
- * 0 included (8 to 15); bits of its value (16 to 19). 0: there is no such code. */
+ * 0 included (8 to 15); bits of its value (16 to 19). 0: no code begins so. */
 typedef uint32_t rue_symbol;
 
 /* One or two symbols: bits of both (0 to 5). Of the first: coefficients that it adds (8 to 15), a mask of its
@@ -66,7 +66,7 @@ struct rue_scan {
     } plan[RUE_MCU_BLOCKS_MAX];
     int blocks;                                  /* of an MCU */
     int32_t predicted[4];                        /* DC of each component */
-    int16_t unwanted[1][RUE_BLOCK_COEFFICIENTS]; /* the block in place of those that are skipped */
+    int16_t unwanted[1][RUE_BLOCK_COEFFICIENTS]; /* where skipped blocks are written */
 };
 
 #define INLINE static inline __attribute__((always_inline))

@@ -83,7 +83,7 @@ def prepare(loader, models, images, epochs, space, count, against=None):
 
 
 def find_steps(models):
-    """{name: step} of those that are not of the catalogue. Raises TypeError for a value that is neither
+    """{name: step} of the models that are not in the catalogue. Raises TypeError for a value that is neither
     a name nor a step."""
     steps = {name: step for name, step in models.items() if step is not None} if isinstance(models, dict) else {}
     for name in model_names(models):

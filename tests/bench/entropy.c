@@ -8,15 +8,9 @@
 
 #include "baseline.h"
 #include "jpeg.h"
-#include "source.h"
-#include "transform.h"
+#include "photos.h"
 
 enum { MCU_BLOCKS_MAX = 10, RECIPES = 2, SIDES = 2 + 2 * RECIPES };
-
-struct photo {
-    unsigned char *data;
-    uint64_t bytes;
-};
 
 /* See baseline.c. */
 struct entropy_decoder {
@@ -24,8 +18,6 @@ struct entropy_decoder {
     boolean (*decode_mcu)(j_decompress_ptr, JBLOCKROW *);
 };
 
-static struct photo *photos;
-static int photo_count;
 static struct rue_baseline *baseline;
 static struct jpeg_decompress_struct decoders[2]; /* libjpeg's, and with rue's decoder */
 static JBLOCK blocks[2][MCU_BLOCKS_MAX];
@@ -44,23 +36,6 @@ rue_status __wrap_rue_jpeg_open(uint64_t max_pixels, uint32_t short_side, const 
                                 struct rue_jpeg **out, rue_error *error)
 {
     return __real_rue_jpeg_open(max_pixels, short_side, opens_with_baseline ? kernels : NULL, out, error);
-}
-
-static void read_photos(const char *path, int most)
-{
-    struct rue_source *source;
-    rue_error error = {0};
-    bench_check(rue_source_open(path, NULL, &source, &error), &error);
-    uint64_t count = rue_source_count(source);
-    photo_count = count < (uint64_t)most ? (int)count : most;
-    photos = calloc((size_t)photo_count, sizeof *photos);
-    for (int i = 0; i < photo_count; i++) {
-        uint64_t item = (uint64_t)i * count / (uint64_t)photo_count;
-        photos[i].bytes = rue_source_bytes(source, item);
-        photos[i].data = malloc(photos[i].bytes);
-        bench_check(rue_source_read(source, item, photos[i].data, &error), &error);
-    }
-    rue_source_close(source);
 }
 
 /* ---- what the scans hold ---- */
@@ -162,20 +137,6 @@ static void check_tensors(void)
         }
 }
 
-static struct rue_transform *open_transform(const char *recipe)
-{
-    struct rue_transform *out;
-    struct rue_views views;
-    rue_error error = {0};
-    if (recipe) bench_check(rue_views_parse(recipe, &views, &error), &error);
-    bench_check(rue_transform_open(&(struct rue_transform_options){UINT64_C(1) << 28, RUE_DECODE_EXACT,
-                                                                   .geometry = rue_geometry_default(),
-                                                                   .views = recipe ? &views : NULL},
-                                   &out, &error),
-                &error);
-    return out;
-}
-
 /* ---- times ---- */
 
 static void run_scan(int side, int i)
@@ -203,7 +164,7 @@ static double measure_side(void *context)
 int main(int argc, char **argv)
 {
     if (argc < 2) return fputs("usage: entropy FOLDER [REPEATS [IMAGES]]\n", stderr), 2;
-    read_photos(argv[1], argc > 3 ? atoi(argv[3]) : 200);
+    bench_read_photos(argv[1], argc > 3 ? atoi(argv[3]) : BENCH_PHOTOS);
     rue_error error = {0};
     struct jpeg_error_mgr handler;
     bench_check(rue_baseline_open(rue_kernels_best(), &baseline, &error), &error);
@@ -214,8 +175,8 @@ int main(int argc, char **argv)
         jpeg_create_decompress(&decoders[side]);
         for (int b = 0; b < MCU_BLOCKS_MAX; b++) rows[side][b] = &blocks[side][b];
         opens_with_baseline = side;
-        transforms[side][0] = open_transform(NULL);
-        transforms[side][1] = open_transform("mild");
+        transforms[side][0] = bench_open_transform(NULL);
+        transforms[side][1] = bench_open_transform("mild");
     }
     for (int i = 0; i < photo_count; i++) check_coefficients(&photos[i]);
     check_tensors();
