@@ -1,8 +1,10 @@
 /* Huffman codes of baseline JPEGs: what the scans hold, rue's decoder beside libjpeg-turbo's, and rue's
- * pipeline with and without it, one thread. Coefficients and tensors must be equal.
+ * pipeline with and without it, by one thread and by two. Coefficients and tensors must be equal.
  *
  * entropy FOLDER [REPEATS [IMAGES]] */
 #include "bench.h"
+
+#include <pthread.h>
 
 #include <jpeglib.h>
 
@@ -10,7 +12,7 @@
 #include "jpeg.h"
 #include "photos.h"
 
-enum { MCU_BLOCKS_MAX = 10, RECIPES = 2, SIDES = 2 + 2 * RECIPES };
+enum { MCU_BLOCKS_MAX = 10, RECIPES = 2, THREADS = 2, SIDES = 2 + 2 * RECIPES * THREADS };
 
 /* See baseline.c. */
 struct entropy_decoder {
@@ -22,8 +24,13 @@ static struct rue_baseline *baseline;
 static struct jpeg_decompress_struct decoders[2]; /* libjpeg's, and with rue's decoder */
 static JBLOCK blocks[2][MCU_BLOCKS_MAX];
 static JBLOCKROW rows[2][MCU_BLOCKS_MAX];
-static struct rue_transform *transforms[2][RECIPES];
-static float *tensor;
+
+static struct worker {
+    pthread_t thread;
+    struct rue_transform *transforms[2][RECIPES]; /* libjpeg's, and with rue's decoder */
+    float *tensor;
+    int side, recipe, first, step; /* of the run in progress; the last two of photographs */
+} workers[THREADS];
 
 /* The linker puts it in the place of rue_jpeg_open. */
 rue_status __real_rue_jpeg_open(uint64_t max_pixels, uint32_t short_side, const struct rue_kernels *kernels,
@@ -113,15 +120,26 @@ static void check_coefficients(const struct photo *photo)
 
 /* ---- the pipeline ---- */
 
-static void run_transform(struct rue_transform *transform, int recipe, int i)
+static void run_transform(struct worker *worker, int side, int recipe, int i)
 {
     rue_error error = {0};
     const struct rue_training training = {{.seed = 1}, (uint64_t)i};
+    struct rue_transform *transform = worker->transforms[side][recipe];
     bench_check(recipe == 0 ? rue_transform_jpeg(transform, photos[i].data, photos[i].bytes, RUE_FLOAT32,
-                                                 tensor, &error)
+                                                 worker->tensor, &error)
                             : rue_transform_train(transform, photos[i].data, photos[i].bytes, &training,
-                                                  RUE_FLOAT32, (void *[]){tensor}, &error),
+                                                  RUE_FLOAT32, (void *[]){worker->tensor}, &error),
                 &error);
+}
+
+static void open_worker(struct worker *worker)
+{
+    worker->tensor = aligned_alloc(4096, sizeof(float) * RUE_TENSOR_ITEMS);
+    for (int side = 0; side < 2; side++) {
+        opens_with_baseline = side;
+        worker->transforms[side][0] = bench_open_transform(NULL);
+        worker->transforms[side][1] = bench_open_transform("mild");
+    }
 }
 
 static void check_tensors(void)
@@ -129,10 +147,10 @@ static void check_tensors(void)
     static float expected[RUE_TENSOR_ITEMS];
     for (int recipe = 0; recipe < RECIPES; recipe++)
         for (int i = 0; i < photo_count; i++) {
-            run_transform(transforms[0][recipe], recipe, i);
-            memcpy(expected, tensor, sizeof expected);
-            run_transform(transforms[1][recipe], recipe, i);
-            if (memcmp(expected, tensor, sizeof expected) != 0)
+            run_transform(&workers[0], 0, recipe, i);
+            memcpy(expected, workers[0].tensor, sizeof expected);
+            run_transform(&workers[0], 1, recipe, i);
+            if (memcmp(expected, workers[0].tensor, sizeof expected) != 0)
                 fputs("entropy: tensors differ\n", stderr), exit(1);
         }
 }
@@ -147,18 +165,45 @@ static void run_scan(int side, int i)
     jpeg_abort_decompress(decoder);
 }
 
-/* Sides: libjpeg's scans, rue's scans, then both ways of each recipe. */
+static void *run_share(void *context)
+{
+    struct worker *worker = context;
+    for (int i = worker->first; i < photo_count; i += worker->step)
+        run_transform(worker, worker->side, worker->recipe, i);
+    return NULL;
+}
+
+static double run_pipeline(int side, int recipe, int threads)
+{
+    double start = bench_now();
+    for (int t = 0; t < threads; t++) {
+        struct worker *worker = &workers[t];
+        worker->side = side, worker->recipe = recipe, worker->first = t, worker->step = threads;
+        if (pthread_create(&worker->thread, NULL, run_share, worker) != 0) abort();
+    }
+    for (int t = 0; t < threads; t++) pthread_join(workers[t].thread, NULL);
+    return bench_now() - start;
+}
+
+/* Sides: libjpeg's scans, rue's scans; then both ways of each recipe by one thread, and by more. */
 static double measure_side(void *context)
 {
-    int side = *(int *)context;
-    double start = bench_clock(CLOCK_THREAD_CPUTIME_ID);
-    for (int i = 0; i < photo_count; i++) {
-        if (side < 2)
-            run_scan(side, i);
-        else
-            run_transform(transforms[side % 2][side / 2 - 1], side / 2 - 1, i);
+    int number = *(int *)context, side = number % 2, pair = number / 2 - 1;
+    if (pair >= 0) return run_pipeline(side, pair % RECIPES, 1 + pair / RECIPES) * 1e3 / photo_count;
+    double start = bench_now();
+    for (int i = 0; i < photo_count; i++) run_scan(side, i);
+    return (bench_now() - start) * 1e3 / photo_count;
+}
+
+static void print_pipelines(const double *medians)
+{
+    static const char *const what[] = {"an image for evaluation", "an image for training (mild)"};
+    for (int pair = 0; pair < RECIPES * THREADS; pair++, medians += 2) {
+        char text[96];
+        snprintf(text, sizeof text, "%s without rue's decoder, threads: %d", what[pair % RECIPES],
+                 1 + pair / RECIPES);
+        bench_row(text, "ms", medians[0], "with it", medians[1], ">= 1.25");
     }
-    return (bench_clock(CLOCK_THREAD_CPUTIME_ID) - start) * 1e3 / photo_count;
 }
 
 int main(int argc, char **argv)
@@ -168,16 +213,13 @@ int main(int argc, char **argv)
     rue_error error = {0};
     struct jpeg_error_mgr handler;
     bench_check(rue_baseline_open(rue_kernels_best(), &baseline, &error), &error);
-    tensor = aligned_alloc(4096, sizeof(float) * RUE_TENSOR_ITEMS);
     for (int side = 0; side < 2; side++) {
         decoders[side].err = jpeg_std_error(&handler);
         decoders[side].client_data = side ? baseline : NULL;
         jpeg_create_decompress(&decoders[side]);
         for (int b = 0; b < MCU_BLOCKS_MAX; b++) rows[side][b] = &blocks[side][b];
-        opens_with_baseline = side;
-        transforms[side][0] = bench_open_transform(NULL);
-        transforms[side][1] = bench_open_transform("mild");
     }
+    for (int t = 0; t < THREADS; t++) open_worker(&workers[t]);
     for (int i = 0; i < photo_count; i++) check_coefficients(&photos[i]);
     check_tensors();
     fprintf(stderr, "%d images of %.0f bytes: %.0f blocks, %.0f AC symbols of %.2f bits an image\n",
@@ -192,8 +234,5 @@ int main(int argc, char **argv)
     }
     bench_run(sides, SIDES, argc > 2 ? atoi(argv[2]) : 15, medians);
     bench_row("Huffman codes by libjpeg, headers included", "ms", medians[0], "by rue", medians[1], ">= 1.7");
-    bench_row("an image for evaluation without rue's decoder", "ms", medians[2], "with it", medians[3],
-              ">= 1.25");
-    bench_row("an image for training (mild) without rue's decoder", "ms", medians[4], "with it", medians[5],
-              ">= 1.25");
+    print_pipelines(medians + 2);
 }

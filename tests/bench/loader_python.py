@@ -66,7 +66,7 @@ def put_loop(options, program, data, dtype, batch_size, workers):
 
 # ---- other loaders ----
 
-GOALS = {"PyTorch's DataLoader": ">= 3", "DALI": ">= 2", "SPDL": ">= 3", "simplejpeg + OpenCV": ">= 1.15"}
+GOALS = {"PyTorch's DataLoader": ">= 4", "DALI": ">= 2.7", "SPDL": ">= 3", "simplejpeg + OpenCV": ">= 1.4"}
 
 
 def peers(options):

@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 """Loaders that loader_python.py compares. Each delivers batches for ever, shuffled: Resize(256), CenterCrop(224), float32, normalised.
+They reuse the memory of batches wherever their library can; what they allocate is in their time.
 
   loader_sides.py NAME DATA BATCH_SIZE NUM_WORKERS [DTYPE]
 """
@@ -68,17 +69,23 @@ def spdl(data, batch_size, num_workers):
     mean, std = (torch.tensor(values).mul(255).view(3, 1, 1) for values in (MEAN, STD))
     scale = "scale=w=256:h=256:force_original_aspect_ratio=increase:flags=bilinear,crop=224:224,format=pix_fmts=rgb24"
 
-    def load(batch):
+    batches = shuffled_batches(data, batch_size)
+    spdl.io.load_image(next(batches)[0][0])  # without FFmpeg it fails here, and a pipeline would go on without end
+
+    def load(job):
+        batch, images = job
         levels = spdl.io.to_torch(spdl.io.load_image_batch([path for path, _ in batch], width=None, height=None, filter_desc=scale))
-        return levels.permute(0, 3, 1, 2).to(torch.float32, memory_format=torch.contiguous_format).sub_(mean).div_(std), [label for _, label in batch]
-    pipeline = (PipelineBuilder().add_source(shuffled_batches(data, batch_size)).pipe(load, concurrency=num_workers, output_order="input")
+        return images.copy_(levels.permute(0, 3, 1, 2)).sub_(mean).div_(std), [label for _, label in batch]
+    ring = itertools.cycle([torch.empty(batch_size, 3, 224, 224) for _ in range(2 * num_workers + 4)])
+    pipeline = (PipelineBuilder().add_source(zip(batches, ring)).pipe(load, concurrency=num_workers, output_order="input")
                 .add_sink(2).build(num_threads=num_workers))
     with pipeline.auto_stop():
         yield from pipeline
 
 
 def simplejpeg_opencv(data, batch_size, num_workers):
-    """The fastest that we could write by hand: no allocation for an image, and only what the crop shows is resized."""
+    """The fastest that we could write by hand: no allocation for an image, only what the crop shows is resized, and libjpeg-turbo's fast
+    inverse DCT and upsampling, whose pixels differ from those of the other sides."""
     import threading
 
     import cv2
@@ -96,7 +103,7 @@ def simplejpeg_opencv(data, batch_size, num_workers):
         if getattr(own, "decoded", None) is None or len(own.decoded) < 3 * height * width:
             own.decoded, own.resized = bytearray(3 * height * width), numpy.empty((224, 224, 3), numpy.uint8)
             own.planes = [numpy.empty((224, 224), numpy.uint8) for _ in MEAN]
-        image = simplejpeg.decode_jpeg(content, "RGB", buffer=own.decoded)
+        image = simplejpeg.decode_jpeg(content, "RGB", fastdct=True, fastupsample=True, buffer=own.decoded)
         side = min(height, width) * 224 / 256
         top, left, side = round((height - side) / 2), round((width - side) / 2), round(side)
         cv2.resize(image[top:top + side, left:left + side], (224, 224), dst=own.resized, interpolation=cv2.INTER_LINEAR)

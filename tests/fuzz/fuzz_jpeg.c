@@ -1,9 +1,7 @@
-/* From JPEG bytes to a tensor, both ways of decoding and a random crop: a tensor, or a reason. Then to the
- * same pixels and the same reason with rue's decoder of baseline scans and without it. */
+/* From JPEG bytes to a tensor, both ways of decoding and a random crop: a tensor, or a reason. */
 #include <assert.h>
 #include <stdlib.h>
 
-#include "jpeg_parts.h"
 #include "transform.h"
 
 enum { MAX_PIXELS = 1 << 18 };
@@ -27,23 +25,6 @@ static void crop_randomly(const unsigned char *data, size_t bytes)
     assert(status == RUE_OK || (status == error.status && error.message[0]));
 }
 
-static void compare_decoders(const unsigned char *data, size_t bytes)
-{
-    static struct rue_jpeg *plain, *levels[2];
-    struct rue_jpeg **own = &levels[bytes % 2];
-    const struct rue_kernels *kernels = bytes % 2 ? rue_kernels_best() : &rue_kernels_portable;
-    if (!plain && rue_jpeg_open(MAX_PIXELS, 0, NULL, &plain, NULL) != RUE_OK) abort();
-    if (!*own && rue_jpeg_open(MAX_PIXELS, 0, kernels, own, NULL) != RUE_OK) abort();
-    const struct jpeg_part parts[] = {{0}, {.short_side = 8, .left = 11, .width = 23, .top = 9}};
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
-        struct jpeg_result a = jpeg_decode_part(plain, data, bytes, parts[i]),
-                           b = jpeg_decode_part(*own, data, bytes, parts[i]);
-        if (jpeg_difference(&a, &b)) abort();
-        free(a.rows);
-        free(b.rows);
-    }
-}
-
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t bytes);
 int LLVMFuzzerTestOneInput(const unsigned char *data, size_t bytes)
 {
@@ -61,6 +42,5 @@ int LLVMFuzzerTestOneInput(const unsigned char *data, size_t bytes)
         assert(status == RUE_OK || (status == error.status && error.message[0]));
     }
     crop_randomly(data, bytes);
-    if (bytes >= 2 && data[0] == 0xFF && data[1] == 0xD8) compare_decoders(data, bytes);
     return 0;
 }

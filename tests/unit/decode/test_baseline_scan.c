@@ -1,4 +1,5 @@
 #include <criterion/criterion.h>
+#include <dlfcn.h>
 #include <sys/mman.h>
 
 #include "jpeg_fixture.h"
@@ -221,4 +222,47 @@ Test(baseline_scan, dc_past_its_range_is_left_to_libjpeg)
     cr_assert_not(assert_equal(file, whole));
     free(file.data);
     close_decoders();
+}
+
+/* What jpeg_read_scanlines, which this program has in libjpeg's place, does with images by rue's decoder. */
+static enum { AS_LIBJPEG, OTHER_PIXELS, ERROR } reads;
+
+JDIMENSION jpeg_read_scanlines(j_decompress_ptr decoder, JSAMPARRAY rows, JDIMENSION count)
+{
+    static JDIMENSION (*read)(j_decompress_ptr, JSAMPARRAY, JDIMENSION);
+    if (!read) *(void **)&read = dlsym(RTLD_NEXT, "jpeg_read_scanlines");
+    if (reads == ERROR && decoder->client_data) decoder->err->error_exit((j_common_ptr)decoder);
+    JDIMENSION done = read(decoder, rows, count);
+    if (reads == OTHER_PIXELS && decoder->client_data) rows[0][0] ^= 1;
+    return done;
+}
+
+/* The first image of a process. */
+static bool is_used_after(int first_reads)
+{
+    open_decoders(rue_kernels_best());
+    reads = first_reads;
+    struct jpeg_file file = jpeg_make((struct jpeg_recipe){.width = 50, .height = 50});
+    struct rue_image_size size;
+    cr_assert_eq(rue_jpeg_begin(own, file.data, file.bytes, &size, NULL), RUE_OK);
+    reads = AS_LIBJPEG;
+    bool is_used = assert_equal(file, whole);
+    free(file.data);
+    close_decoders();
+    return is_used;
+}
+
+Test(baseline_scan, a_libjpeg_that_is_as_known_is_replaced)
+{
+    cr_assert(is_used_after(AS_LIBJPEG));
+}
+
+Test(baseline_scan, a_libjpeg_with_other_pixels_decodes_all_itself)
+{
+    cr_assert_not(is_used_after(OTHER_PIXELS));
+}
+
+Test(baseline_scan, a_libjpeg_that_fails_on_a_good_image_decodes_all_itself)
+{
+    cr_assert_not(is_used_after(ERROR));
 }

@@ -1,0 +1,2 @@
+# corpus_baseline.sh RUE FOLDER
+. tests/fuzz/corpus_jpeg.sh
