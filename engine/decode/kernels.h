@@ -14,9 +14,15 @@ enum {
     RUE_PIXEL_BYTES = 4,
     RUE_TAP_GROUP = 4,         /* taps that the horizontal pass handles at once */
     RUE_OUTPUT_GROUP = 4,      /* outputs that it computes at once */
-    RUE_LINE_BLOCK_BYTES = 64, /* bytes that the vertical pass handles at once */
+    RUE_LINE_BLOCK_BYTES = 32, /* bytes that the vertical pass handles at once */
     RUE_WEIGHT_BITS = 22,      /* fractional bits of a weight */
-    RUE_WEIGHT_HALF = 1 << (RUE_WEIGHT_BITS - 1)
+    RUE_WEIGHT_HALF = 1 << (RUE_WEIGHT_BITS - 1),
+    RUE_WEIGHT_LOWER_BITS = 11, /* of a weight's lower part; each part fits 16 bits */
+
+    /* Values of `spread` of struct rue_axis. */
+    RUE_SPREAD_GROUP = 64, /* two outputs' group of taps */
+    RUE_SPREAD_LAST = 16,  /* from its first two taps to its last two */
+    RUE_SPREAD_LOWER = 32, /* from the upper parts of weights to the lower ones */
 };
 
 struct rue_span {
@@ -33,7 +39,8 @@ struct rue_axis {
     uint32_t *first, *count;
     size_t taps;      /* the largest count, rounded up to a multiple of RUE_TAP_GROUP */
     int32_t *weights; /* [outputs * taps] */
-    int32_t *spread;  /* (horizontal axis) each weight, repeated for the bytes of a pixel */
+    int16_t *spread;  /* (horizontal axis) the same weights, for products of 16 bits: two outputs and two taps
+                         beside each other, repeated for the bytes of a pixel */
     size_t bounds_bytes, weights_bytes, spread_bytes; /* allocated */
 };
 

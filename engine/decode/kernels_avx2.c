@@ -6,11 +6,8 @@
 #    include <string.h>
 
 #    include "baseline_scan.h"
-#    include "vertical_loops.h"
 
 #    define AVX2 __attribute__((target("avx2,fma,bmi,bmi2")))
-
-enum { LANES = RUE_TAP_GROUP * RUE_PIXEL_BYTES }; /* bytes of a group of taps */
 
 static bool usable(void)
 {
@@ -18,52 +15,84 @@ static bool usable(void)
            __builtin_cpu_supports("bmi2");
 }
 
-/* Multiplies 8 bytes, two taps, with their weights: 8 products. */
-AVX2 static inline __m256i two_taps(const uint8_t *pixels, const int32_t *spread)
+AVX2 static inline __m256i load(const void *memory)
 {
-    __m256i levels = _mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i *)pixels));
-    return _mm256_mullo_epi32(levels, _mm256_loadu_si256((const __m256i *)spread));
+    return _mm256_loadu_si256(memory);
 }
 
-/* Sums of the even taps of one output in the low half, of the odd taps in the high half. */
-AVX2 static inline __m256i half_sums(const uint8_t *pixels, const int32_t *spread, size_t lanes)
+/* 16 bytes of each, as halves of the result. */
+AVX2 static inline __m256i load_two(const uint8_t *a, const uint8_t *b)
 {
-    __m256i low = _mm256_setzero_si256(), high = low;
-    for (size_t at = 0; at < lanes; at += LANES) {
-        low = _mm256_add_epi32(low, two_taps(pixels + at, spread + at));
-        high = _mm256_add_epi32(high, two_taps(pixels + at + LANES / 2, spread + at + LANES / 2));
+    __m128i low = _mm_loadu_si128((const __m128i *)a), high = _mm_loadu_si128((const __m128i *)b);
+    return _mm256_inserti128_si256(_mm256_castsi128_si256(low), high, 1);
+}
+
+/* Sums of products with the parts of the weights, of 32 bits. */
+struct sums {
+    __m256i upper, lower;
+};
+
+/* Adds the products of two taps, whose levels of one channel are beside each other. */
+AVX2 static inline void add_two_taps(struct sums *sums, __m256i levels, const int16_t *upper)
+{
+    sums->upper = _mm256_add_epi32(sums->upper, _mm256_madd_epi16(levels, load(upper)));
+    sums->lower = _mm256_add_epi32(sums->lower, _mm256_madd_epi16(levels, load(upper + RUE_SPREAD_LOWER)));
+}
+
+/* The levels of two outputs, 32 bits each, not yet clipped. `a` and `b`: their first taps. */
+AVX2 static inline __m256i two_outputs(const uint8_t *a, const uint8_t *b, const int16_t *spread, size_t taps)
+{
+    const __m256i first = _mm256_setr_epi8(0, -1, 4, -1, 1, -1, 5, -1, 2, -1, 6, -1, 3, -1, 7, -1, /* -1: 0 */
+                                           0, -1, 4, -1, 1, -1, 5, -1, 2, -1, 6, -1, 3, -1, 7, -1),
+                  last = _mm256_add_epi8(first, _mm256_set1_epi16(8));
+    struct sums sums = {_mm256_setzero_si256(), _mm256_set1_epi32(RUE_WEIGHT_HALF)};
+    for (size_t t = 0; t < taps; t += RUE_TAP_GROUP, spread += RUE_SPREAD_GROUP) {
+        __m256i pixels = load_two(a + t * RUE_PIXEL_BYTES, b + t * RUE_PIXEL_BYTES);
+        add_two_taps(&sums, _mm256_shuffle_epi8(pixels, first), spread);
+        add_two_taps(&sums, _mm256_shuffle_epi8(pixels, last), spread + RUE_SPREAD_LAST);
     }
-    return _mm256_add_epi32(low, high);
+    __m256i upper = _mm256_slli_epi32(sums.upper, RUE_WEIGHT_LOWER_BITS);
+    return _mm256_srai_epi32(_mm256_add_epi32(upper, sums.lower), RUE_WEIGHT_BITS);
 }
 
-/* The levels of two outputs from their half sums, 32 bits each, not yet clipped. */
-AVX2 static inline __m256i two_levels(__m256i a, __m256i b)
-{
-    __m256i sums =
-        _mm256_add_epi32(_mm256_permute2x128_si256(a, b, 0x20), _mm256_permute2x128_si256(a, b, 0x31));
-    return _mm256_srai_epi32(_mm256_add_epi32(sums, _mm256_set1_epi32(RUE_WEIGHT_HALF)), RUE_WEIGHT_BITS);
-}
-
-/* Written with intrinsics, because compilers make the portable loop 4 times slower. */
 AVX2 static void horizontal(const struct rue_axis *axis, const uint8_t *row, uint32_t column, uint8_t *line)
 {
-    size_t lanes = axis->taps * RUE_PIXEL_BYTES;
-    const int32_t *spread = axis->spread;
-    for (size_t i = 0; i < axis->outputs; i += RUE_OUTPUT_GROUP, spread += RUE_OUTPUT_GROUP * lanes) {
-        __m256i sums[RUE_OUTPUT_GROUP];
+    const __m256i order = _mm256_setr_epi32(0, 4, 1, 5, 0, 4, 1, 5);
+    size_t two = axis->taps / RUE_TAP_GROUP * RUE_SPREAD_GROUP;
+    const int16_t *spread = axis->spread;
+    for (size_t i = 0; i < axis->outputs; i += RUE_OUTPUT_GROUP, spread += 2 * two) {
+        const uint8_t *at[RUE_OUTPUT_GROUP];
         for (size_t k = 0; k < RUE_OUTPUT_GROUP; k++)
-            sums[k] = half_sums(row + (size_t)(axis->first[i + k] - column) * RUE_PIXEL_BYTES,
-                                spread + k * lanes, lanes);
-        __m256i words = _mm256_packus_epi32(two_levels(sums[0], sums[2]), two_levels(sums[1], sums[3]));
-        __m256i bytes = _mm256_permute4x64_epi64(_mm256_packus_epi16(words, words), 0x08);
+            at[k] = row + (size_t)(axis->first[i + k] - column) * RUE_PIXEL_BYTES;
+        __m256i words = _mm256_packus_epi32(two_outputs(at[0], at[1], spread, axis->taps),
+                                            two_outputs(at[2], at[3], spread + two, axis->taps));
+        __m256i bytes = _mm256_permutevar8x32_epi32(_mm256_packus_epi16(words, words), order);
         _mm_storeu_si128((__m128i *)(line + i * RUE_PIXEL_BYTES), _mm256_castsi256_si128(bytes));
     }
 }
 
+/* Written with intrinsics, because compilers make the portable loop 4 times slower. */
 AVX2 static void vertical(const int32_t *weights, size_t count, const uint8_t *lines, size_t line_bytes,
                           uint8_t *line)
 {
-    rue_vertical_loops(weights, count, lines, line_bytes, line);
+    enum { PARTS = RUE_LINE_BLOCK_BYTES / 8 };
+    const __m256i order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
+    for (size_t at = 0; at < line_bytes; at += RUE_LINE_BLOCK_BYTES) {
+        __m256i sums[PARTS];
+        for (size_t k = 0; k < PARTS; k++) sums[k] = _mm256_set1_epi32(RUE_WEIGHT_HALF);
+        for (size_t t = 0; t < count; t++) {
+            const uint8_t *levels = lines + t * line_bytes + at;
+            __m256i weight = _mm256_set1_epi32(weights[t]);
+            for (size_t k = 0; k < PARTS; k++) {
+                __m256i wide = _mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i *)(levels + 8 * k)));
+                sums[k] = _mm256_add_epi32(sums[k], _mm256_mullo_epi32(wide, weight));
+            }
+        }
+        for (size_t k = 0; k < PARTS; k++) sums[k] = _mm256_srai_epi32(sums[k], RUE_WEIGHT_BITS);
+        __m256i bytes =
+            _mm256_packus_epi16(_mm256_packus_epi32(sums[0], sums[1]), _mm256_packus_epi32(sums[2], sums[3]));
+        _mm256_storeu_si256((__m256i *)(line + at), _mm256_permutevar8x32_epi32(bytes, order));
+    }
 }
 
 /* Sorts eight pixels into 8 bytes of each channel: R, G, B, X. */

@@ -3,11 +3,15 @@
 
 #include "baseline_scan.h"
 #include "kernels.h"
-#include "vertical_loops.h"
 
 static bool always(void)
 {
     return true;
+}
+
+static uint8_t clip_level(int32_t level)
+{
+    return (uint8_t)(level < 0 ? 0 : level > 255 ? 255 : level);
 }
 
 static void horizontal(const struct rue_axis *axis, const uint8_t *row, uint32_t column, uint8_t *line)
@@ -21,14 +25,24 @@ static void horizontal(const struct rue_axis *axis, const uint8_t *row, uint32_t
             for (size_t c = 0; c < RUE_PIXEL_BYTES; c++)
                 sums[c] += pixels[t * RUE_PIXEL_BYTES + c] * weights[t];
         for (size_t c = 0; c < RUE_PIXEL_BYTES; c++)
-            line[i * RUE_PIXEL_BYTES + c] = rue_clip_level(sums[c] >> RUE_WEIGHT_BITS);
+            line[i * RUE_PIXEL_BYTES + c] = clip_level(sums[c] >> RUE_WEIGHT_BITS);
     }
 }
 
-static void vertical(const int32_t *weights, size_t count, const uint8_t *lines, size_t line_bytes,
-                     uint8_t *line)
+/* Compilers vectorise it. */
+static void vertical(const int32_t *restrict weights, size_t count, const uint8_t *restrict lines,
+                     size_t line_bytes, uint8_t *restrict line)
 {
-    rue_vertical_loops(weights, count, lines, line_bytes, line);
+    enum { BLOCK = RUE_LINE_BLOCK_BYTES };
+    for (size_t at = 0; at < line_bytes; at += BLOCK) {
+        int32_t sums[BLOCK];
+        for (size_t lane = 0; lane < BLOCK; lane++) sums[lane] = RUE_WEIGHT_HALF;
+        for (size_t t = 0; t < count; t++)
+            for (size_t lane = 0; lane < BLOCK; lane++)
+                sums[lane] += lines[t * line_bytes + at + lane] * weights[t];
+        for (size_t lane = 0; lane < BLOCK; lane++)
+            line[at + lane] = clip_level(sums[lane] >> RUE_WEIGHT_BITS);
+    }
 }
 
 static void planes(const uint8_t *line, size_t width, size_t plane, uint8_t *out)

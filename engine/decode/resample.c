@@ -191,12 +191,26 @@ static rue_status axis_plan(struct rue_axis *axis, enum rue_interpolation interp
     return axis_set_all_weights(axis, interpolation, side->offset, scale, error);
 }
 
+static void spread_weight(struct rue_axis *axis, size_t i, size_t t)
+{
+    int32_t weight = axis->weights[i * axis->taps + t];
+    size_t groups = axis->taps / RUE_TAP_GROUP, group = i / 2 * groups + t / RUE_TAP_GROUP;
+    int16_t *at = axis->spread + group * RUE_SPREAD_GROUP + t % RUE_TAP_GROUP / 2 * RUE_SPREAD_LAST +
+                  i % 2 * 2 * RUE_PIXEL_BYTES + t % 2;
+    for (size_t c = 0; c < RUE_PIXEL_BYTES; c++, at += 2) {
+        at[0] = (int16_t)(weight >> RUE_WEIGHT_LOWER_BITS);
+        at[RUE_SPREAD_LOWER] = (int16_t)(weight & ((1 << RUE_WEIGHT_LOWER_BITS) - 1));
+    }
+}
+
 static rue_status spread_weights(struct rue_axis *axis, rue_error *error)
 {
-    size_t count = axis->outputs * axis->taps * RUE_PIXEL_BYTES, bytes = count * sizeof *axis->spread;
+    size_t groups = axis->outputs / 2 * axis->taps / RUE_TAP_GROUP,
+           bytes = groups * RUE_SPREAD_GROUP * sizeof *axis->spread;
     axis->spread = reserve_bytes(axis->spread, &axis->spread_bytes, bytes);
     if (!axis->spread) return rue_fail_memory(error, "the weights of a resampler", bytes);
-    for (size_t i = 0; i < count; i++) axis->spread[i] = axis->weights[i / RUE_PIXEL_BYTES];
+    for (size_t i = 0; i < axis->outputs; i++)
+        for (size_t t = 0; t < axis->taps; t++) spread_weight(axis, i, t);
     return RUE_OK;
 }
 
