@@ -5,12 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "array.h"
 #include "baseline_scan.h"
 
 enum {
     KNOWN_FROM = 1005000, /* versions of libjpeg-turbo of which struct entropy_decoder is known */
     KNOWN_BEFORE = 3003000,
-    SCAN_BYTES_MAX = 64 << 20, /* longer ones are left to libjpeg, not kept in memory */
+    SCAN_BYTES_MAX = 64 << 20, /* and what follows it; longer ones are left to libjpeg, not copied */
     TABLES = 4,
 };
 
@@ -114,14 +115,13 @@ static bool is_served(j_decompress_ptr decoder)
            decoder->unread_marker == 0 && source->bytes_in_buffer <= SCAN_BYTES_MAX;
 }
 
-static bool reserve(void *memory, size_t *room, size_t bytes)
+static bool reserve(struct rue_baseline *baseline, size_t bytes)
 {
-    void **at = memory;
-    if (bytes <= *room) return true;
-    free(*at);
-    *at = malloc(bytes);
-    *room = *at ? bytes : 0;
-    return *at;
+    static const char purpose[] = "a scan without stuffed zeros";
+    return rue_array_grow(&baseline->bytes, &baseline->bytes_room, bytes + RUE_SCAN_TAIL_BYTES, 1, purpose,
+                          NULL) == RUE_OK &&
+           rue_array_grow(&baseline->segment_ends, &baseline->segments_room, baseline->segments,
+                          sizeof *baseline->segment_ends, purpose, NULL) == RUE_OK;
 }
 
 static void plan_blocks(struct rue_baseline *baseline, j_decompress_ptr decoder)
@@ -209,9 +209,7 @@ static void begin_scan(j_decompress_ptr decoder)
     if (!is_served(decoder)) return;
     count_segments(baseline, decoder);
     if (baseline->segments > source->bytes_in_buffer / 2 || /* its markers */
-        !reserve(&baseline->bytes, &baseline->bytes_room, source->bytes_in_buffer + RUE_SCAN_TAIL_BYTES) ||
-        !reserve(&baseline->segment_ends, &baseline->segments_room,
-                 baseline->segments * sizeof *baseline->segment_ends))
+        !reserve(baseline, source->bytes_in_buffer))
         return;
     const uint8_t *behind = unstuff_scan(baseline, source);
     if (!behind) return;
@@ -246,14 +244,15 @@ static const uint8_t check_image[] = {
     205, 73,  20,  73,  54,  87,  19,  158, 215, 168, 233, 61,  149, 175, 255, 217,
 };
 
-struct trap {
+struct check {
     struct jpeg_error_mgr errors;
-    jmp_buf jump;
+    struct jpeg_decompress_struct decoder;
+    jmp_buf trap;
 };
 
 _Noreturn static void spring_trap(j_common_ptr decoder)
 {
-    longjmp(((struct trap *)decoder->err)->jump, 1);
+    longjmp(((struct check *)decoder->err)->trap, 1);
 }
 
 static void ignore_message(j_common_ptr decoder, int level)
@@ -266,26 +265,32 @@ static void ignore_reset(j_common_ptr decoder)
     (void)decoder;
 }
 
+static bool run_check(struct check *check, uint8_t pixels[CHECK_SIDE][CHECK_SIDE])
+{
+    j_decompress_ptr decoder = &check->decoder;
+    if (setjmp(check->trap)) return false;
+    jpeg_create_decompress(decoder);
+    jpeg_mem_src(decoder, check_image, sizeof check_image);
+    jpeg_read_header(decoder, TRUE);
+    jpeg_start_decompress(decoder);
+    if (decoder->client_data) begin_scan(decoder);
+    while (decoder->output_scanline < CHECK_SIDE)
+        jpeg_read_scanlines(decoder, &(JSAMPROW){pixels[decoder->output_scanline]}, 1);
+    jpeg_finish_decompress(decoder);
+    return true;
+}
+
 /* Decodes the image, by `baseline` unless it is NULL. */
 static bool decode_check_image(struct rue_baseline *baseline, uint8_t pixels[CHECK_SIDE][CHECK_SIDE])
 {
-    struct trap trap = {.errors = {.error_exit = spring_trap,
-                                   .emit_message = ignore_message,
-                                   .reset_error_mgr = ignore_reset}};
-    struct jpeg_decompress_struct decoder = {.err = &trap.errors, .client_data = baseline};
-    bool failed = setjmp(trap.jump);
-    if (!failed) {
-        jpeg_create_decompress(&decoder);
-        jpeg_mem_src(&decoder, check_image, sizeof check_image);
-        jpeg_read_header(&decoder, TRUE);
-        jpeg_start_decompress(&decoder);
-        if (baseline) begin_scan(&decoder);
-        while (decoder.output_scanline < CHECK_SIDE)
-            jpeg_read_scanlines(&decoder, &(JSAMPROW){pixels[decoder.output_scanline]}, 1);
-        jpeg_finish_decompress(&decoder);
-    }
-    jpeg_destroy_decompress(&decoder);
-    return !failed;
+    struct check check = {.errors = {.error_exit = spring_trap,
+                                     .emit_message = ignore_message,
+                                     .reset_error_mgr = ignore_reset}};
+    check.decoder.err = &check.errors;
+    check.decoder.client_data = baseline;
+    bool is_decoded = run_check(&check, pixels);
+    jpeg_destroy_decompress(&check.decoder);
+    return is_decoded;
 }
 
 static pthread_once_t check_once = PTHREAD_ONCE_INIT;

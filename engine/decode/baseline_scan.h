@@ -205,7 +205,7 @@ INLINE bool rue_read_ac(struct rue_bit_reader *from, const struct rue_huffman *t
     return count == RUE_BLOCK_COEFFICIENTS || (count > RUE_END_OF_BLOCK && count < RUE_LOOK_UP_FAILED);
 }
 
-/* Of rue_kernels. */
+/* read_mcu of struct rue_kernels. */
 INLINE bool rue_scan_read_mcu(struct rue_scan *scan, int16_t (**blocks)[RUE_BLOCK_COEFFICIENTS])
 {
     struct rue_bit_reader reader = scan->reader;

@@ -1,6 +1,6 @@
-/* The inner loops of the transform for each level of SIMD; all give the same bytes. Each level is a const
- * table, chosen at run time, so one binary runs on all machines. Pixels are RGBX, 4 bytes. A line is one row
- * of the crop, of whole blocks of RUE_LINE_BLOCK_BYTES. */
+/* The inner loops of the transform and of baseline.c for each level of SIMD; all give the same bytes. Each
+ * level is a const table, chosen at run time, so one binary runs on all machines. Pixels are RGBX, 4 bytes. A
+ * line is one row of the crop, of whole blocks of RUE_LINE_BLOCK_BYTES. */
 #ifndef RUE_KERNELS_H
 #define RUE_KERNELS_H
 
@@ -17,7 +17,7 @@ enum {
     RUE_LINE_BLOCK_BYTES = 32, /* bytes that the vertical pass handles at once */
     RUE_WEIGHT_BITS = 22,      /* fractional bits of a weight */
     RUE_WEIGHT_HALF = 1 << (RUE_WEIGHT_BITS - 1),
-    RUE_WEIGHT_LOWER_BITS = 11, /* of a weight's lower part; each part fits 16 bits */
+    RUE_WEIGHT_LOWER_BITS = 11, /* of a weight's lower part; each part fits 16 bits (weights are below 2) */
 
     /* Values of `spread` of struct rue_axis. */
     RUE_SPREAD_GROUP = 64, /* two outputs' group of taps */

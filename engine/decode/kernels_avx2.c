@@ -27,7 +27,8 @@ AVX2 static inline __m256i load_two(const uint8_t *a, const uint8_t *b)
     return _mm256_inserti128_si256(_mm256_castsi128_si256(low), high, 1);
 }
 
-/* Sums of products with the parts of the weights, of 32 bits. */
+/* Sums of products with the parts of the weights, of 32 bits. They may wrap around: what they make up
+ * together does not. */
 struct sums {
     __m256i upper, lower;
 };

@@ -11,6 +11,8 @@
 
 enum { SIDE_MAX = INT32_MAX / 2, LINES_BYTES_MAX = 1100000000 };
 
+_Static_assert(RUE_RESAMPLE_SLACK_BYTES == (RUE_TAP_GROUP - 1) * RUE_PIXEL_BYTES, "what kernels read");
+
 struct rue_resample {
     struct rue_geometry geometry;
     int pillow;

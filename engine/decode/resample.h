@@ -19,7 +19,7 @@
 #include "variant.h"
 
 enum {
-    RUE_RESAMPLE_SLACK_BYTES = 64, /* bytes after an input row that must be readable; any value */
+    RUE_RESAMPLE_SLACK_BYTES = 12, /* bytes after an input row that must be readable; any value */
     /* The version of Pillow that has the same pixels: 12 stands for those up to 12.1, 13 for 13 and later.
        12.2 and 12.3 begin vertically only with images over 100 times as tall as wide. docs/data.md names it,
        too. */

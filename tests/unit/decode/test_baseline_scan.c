@@ -214,7 +214,7 @@ static struct jpeg_file make_rising(void)
     return file;
 }
 
-/* Newer versions of libjpeg-turbo refuse it, and others wrap around. */
+/* libjpeg-turbo's own sum overflows an int. */
 Test(baseline_scan, dc_past_its_range_is_left_to_libjpeg)
 {
     open_decoders(rue_kernels_best());
@@ -224,7 +224,8 @@ Test(baseline_scan, dc_past_its_range_is_left_to_libjpeg)
     close_decoders();
 }
 
-/* What jpeg_read_scanlines, which this program has in libjpeg's place, does with images by rue's decoder. */
+/* This program has a jpeg_read_scanlines of its own, which calls libjpeg's. What else it does to images that
+ * rue's decoder decodes: */
 static enum { AS_LIBJPEG, OTHER_PIXELS, ERROR } reads;
 
 JDIMENSION jpeg_read_scanlines(j_decompress_ptr decoder, JSAMPARRAY rows, JDIMENSION count)
@@ -252,7 +253,7 @@ static bool is_used_after(int first_reads)
     return is_used;
 }
 
-Test(baseline_scan, a_libjpeg_that_is_as_known_is_replaced)
+Test(baseline_scan, a_libjpeg_that_agrees_is_used_with_the_decoder)
 {
     cr_assert(is_used_after(AS_LIBJPEG));
 }

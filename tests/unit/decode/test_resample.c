@@ -207,8 +207,8 @@ Test(resample, bicubic_levels_are_those_of_the_definition)
     assert_levels(6);
 }
 
-/* A row that the sanitizer knows the end of. */
-Test(resample, no_pixel_after_the_row_is_read)
+/* The sanitizer knows where the memory ends. */
+Test(resample, no_byte_after_the_slack_is_read)
 {
     struct rue_resample *resampler = open_resampler(rue_kernels_best());
     for (uint32_t width = 1; width < 20000; width += 1 + width / 2) {
@@ -241,14 +241,54 @@ static void assert_as_portable(const struct rue_kernels *kernels, struct image i
     rue_resample_close(portable);
 }
 
-Test(resample, fast_loops_equal_the_portable_ones)
+static void compare_all_sizes(struct image (*make)(uint32_t width, uint32_t height))
 {
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
-        struct image image = image_noise(sizes[i][0], sizes[i][1]);
+        struct image image = make(sizes[i][0], sizes[i][1]);
         for (size_t k = 0; rue_kernels[k]; k++)
             if (rue_kernels[k]->usable()) assert_as_portable(rue_kernels[k], image);
         free(image.pixels);
     }
+}
+
+/* Black and white squares of 3 pixels: bicubic sums of them pass both ends of the range. */
+static struct image image_squares(uint32_t width, uint32_t height)
+{
+    struct image image = image_make(width, height);
+    for (size_t y = 0; y < height; y++)
+        for (size_t x = 0; x < width; x++)
+            memset(image.pixels + (y * width + x) * PIXEL, (x / 3 + y / 3) % 2 ? 255 : 0, PIXEL);
+    return image;
+}
+
+Test(resample, fast_loops_equal_the_portable_ones)
+{
+    compare_all_sizes(image_noise);
+    usual.interpolation = RUE_BICUBIC;
+    compare_all_sizes(image_noise);
+    compare_all_sizes(image_squares);
+}
+
+/* With so many weights, of which many are negative, sums of their parts wrap around. */
+Test(resample, thousands_of_white_pixels_make_white_ones)
+{
+    enum { WIDTH = 70000, SIDE = 32 };
+    uint8_t levels[SIDE * SIDE * 3];
+    cr_assert_eq(rue_geometry_set_size(&usual, "32", NULL), RUE_OK);
+    usual.interpolation = RUE_BICUBIC;
+    struct image image = image_make(WIDTH, 1);
+    memset(image.pixels, 255, (size_t)WIDTH * PIXEL);
+    for (size_t k = 0; rue_kernels[k]; k++) {
+        if (!rue_kernels[k]->usable()) continue;
+        struct rue_resample *resampler = open_resampler(rue_kernels[k]);
+        cr_assert_eq(rue_resample_begin_box(resampler, (struct rue_crop){.width = WIDTH, .height = 1}, NULL),
+                     RUE_OK);
+        add_rows(resampler, image, levels);
+        for (size_t i = 0; i < sizeof levels; i++)
+            cr_assert_eq(levels[i], 255, "%s: %d", rue_kernels[k]->name, levels[i]);
+        rue_resample_close(resampler);
+    }
+    free(image.pixels);
 }
 
 Test(resample, columns_before_the_crop_need_not_be_given)
