@@ -102,7 +102,7 @@ AVX2 static inline __m256i gather_channels(const uint8_t *pixels)
     const __m256i within = _mm256_setr_epi8(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15, 0, 4, 8, 12,
                                             1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
     const __m256i across = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
-    __m256i bytes = _mm256_shuffle_epi8(_mm256_loadu_si256((const __m256i *)pixels), within);
+    __m256i bytes = _mm256_shuffle_epi8(load(pixels), within);
     return _mm256_permutevar8x32_epi32(bytes, across);
 }
 
@@ -175,7 +175,7 @@ AVX2 static void copy(const void *from, size_t bytes, void *to)
     const __m256i *in = from;
     __m256i *out = to;
     for (size_t i = 0; i < lines; i++, in += 2, out += 2) {
-        __m256i low = _mm256_loadu_si256(in), high = _mm256_loadu_si256(in + 1);
+        __m256i low = load(in), high = load(in + 1);
         _mm256_stream_si256(out, low);
         _mm256_stream_si256(out + 1, high);
     }
@@ -204,7 +204,7 @@ AVX2 static int unstuff(const uint8_t **in, const uint8_t *end, uint8_t **out)
     uint8_t *to = *out;
     int marker = 0;
     while (end - from > AT_ONCE && marker == 0) {
-        __m256i bytes = _mm256_loadu_si256((const __m256i *)from);
+        __m256i bytes = load(from);
         uint32_t found = (uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(bytes, ones));
         _mm256_storeu_si256((__m256i *)to, bytes);
         unsigned before = _tzcnt_u32(found); /* 32: none */
